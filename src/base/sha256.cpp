@@ -1,0 +1,46 @@
+#include "base/sha256.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include "base/check.h"
+
+namespace strata {
+
+struct Sha256::Context {
+  EVP_MD_CTX* evp = EVP_MD_CTX_new();
+  Context() = default;
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  ~Context() { EVP_MD_CTX_free(evp); }
+};
+
+Sha256::Sha256() : context_(std::make_unique<Context>()) {
+  STRATA_CHECK(context_->evp != nullptr);
+  STRATA_CHECK(EVP_DigestInit_ex(context_->evp, EVP_sha256(), nullptr) == 1);
+}
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+Sha256::~Sha256() = default;
+
+void Sha256::update(std::string_view bytes) {
+  STRATA_CHECK(EVP_DigestUpdate(context_->evp, bytes.data(), bytes.size()) == 1);
+}
+
+Digest Sha256::finish() {
+  Digest digest{};
+  unsigned size = 0;
+  STRATA_CHECK(EVP_DigestFinal_ex(context_->evp, digest.data(), &size) == 1);
+  STRATA_CHECK(size == digest.size());
+  return digest;
+}
+
+std::string to_hex(const Digest& digest) { return fmt::format("{:02x}", fmt::join(digest, "")); }
+
+std::string sha256_hex(std::string_view bytes) {
+  Sha256 sha;
+  sha.update(bytes);
+  return to_hex(sha.finish());
+}
+
+}  // namespace strata
