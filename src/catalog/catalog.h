@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+/// The catalog is an index of what files hold and can be rebuilt from them (architecture.md): no
+/// landing depends on it and it needs no kb lock.
+namespace strata::catalog {
+
+/// One row of `_strata_manifest`: a table of the kb, whatever its source.
+struct ManifestRow {
+  std::string table;                 // its SQL name, `raw_extracted.stream_x`
+  std::string source;                // `stream:x`, `upload:name`, `feed:...`, or a document's id
+  std::optional<std::uint64_t> rows; // not known before the first landing
+  std::string state;                 // `deferred` | `ready` | `error`
+  bool operator==(const ManifestRow&) const = default;
+};
+
+struct ReceiverRow {
+  std::string stream;
+  std::string settings_json;  // the receiver file's content
+  bool operator==(const ReceiverRow&) const = default;
+};
+
+/// One kb's catalog. Thread-safe; several processes may hold the same one. Errors: kBusy (another
+/// writer held it too long), kDiskFull, kIo.
+class Catalog {
+ public:
+  virtual ~Catalog() = default;
+  virtual Result<void> put_manifest(const ManifestRow& row) = 0;  // by `table`
+  virtual Result<std::vector<ManifestRow>> manifest() = 0;        // ordered by `table`
+  virtual Result<void> put_receiver(const ReceiverRow& row) = 0;  // by `stream`
+  virtual Result<std::vector<ReceiverRow>> receivers() = 0;       // ordered by `stream`
+};
+
+struct KnowledgebaseRow {
+  std::string id;
+  std::string uuid;
+  std::string backend;
+  std::string created_at;
+  bool operator==(const KnowledgebaseRow&) const = default;
+};
+
+struct NodeRow {
+  std::string node;
+  std::string process;  // `<node>-<boot>-<pid>`
+  std::string started_at;
+  bool operator==(const NodeRow&) const = default;
+};
+
+/// The root's own catalog (`strata.sqlite`): which kbs and nodes there are. Same rules.
+class RootCatalog {
+ public:
+  virtual ~RootCatalog() = default;
+  virtual Result<void> put_knowledgebase(const KnowledgebaseRow& row) = 0;  // by `id`
+  virtual Result<std::vector<KnowledgebaseRow>> knowledgebases() = 0;       // ordered by `id`
+  virtual Result<void> put_node(const NodeRow& row) = 0;                    // by `process`
+  virtual Result<std::vector<NodeRow>> nodes() = 0;                         // ordered by `process`
+};
+
+}  // namespace strata::catalog

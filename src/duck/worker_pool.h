@@ -1,0 +1,104 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "duck/sql.h"
+
+/// SQL runs in worker processes (`strata worker`), started by posix_spawn, kept warm, bound to one
+/// kb by their first request, capped in memory and time, killed when they overrun. The server
+/// itself never loads a generation and never executes a reader's SQL.
+namespace strata::duck {
+
+enum class ResultFormat : std::uint8_t { kJson, kNdjson, kCsv };
+
+/// Which generation of which kb a request reads. Paths absolute and canonical.
+struct Source {
+  std::string kb_folder;        // `<root>/kb/<id>`: what the worker may read is below it
+  std::string generation_file;  // `<kb_folder>/generations/000017.duckdb`
+};
+
+struct QuerySpec {
+  Source source;
+  std::string sql;  // untrusted
+  ResultFormat format = ResultFormat::kJson;
+  std::uint64_t rows_max = 0;
+  std::chrono::milliseconds timeout{0};
+};
+
+struct ResultColumn {
+  std::string name;
+  std::string type;  // DuckDB's name of it
+};
+
+/// What is known before the first byte of rows: the result stands whole in the worker by then.
+struct QueryHead {
+  std::vector<ResultColumn> columns;
+  std::uint64_t row_count = 0;
+  bool truncated = false;           // there were more than rows_max rows
+  std::vector<std::string> tables;  // the tables and views the statement names, `schema.name`
+};
+
+/// One query's answer on its way; holds its worker until it is read to the end or destroyed.
+class RunningQuery {
+ public:
+  virtual ~RunningQuery() = default;
+  virtual const QueryHead& head() const = 0;
+  /// The next piece of the rendered rows (JSON: the inside of the `rows` array; NDJSON: lines; CSV:
+  /// header line and lines). Blocks. Nothing: the answer was whole. An error: it was cut.
+  virtual Result<std::optional<std::string>> next() = 0;
+};
+
+struct DdlSpec {
+  std::string kb_folder;
+  std::string database_file;  // a private copy nobody else opens; created when missing
+  std::vector<Sql> statements;  // run in one transaction, then checkpointed; no .wal is left
+};
+
+struct View {
+  std::string schema;
+  std::string name;
+  std::string sql;
+};
+
+struct WorkerPoolOptions {
+  std::string program;  // absolute path of the strata binary; started as `<program> worker`
+  std::size_t workers_max = 4;
+  std::size_t waiting_max = 64;  // more queries than this waiting for a worker: kBusy
+  std::uint64_t memory_bytes = 512ULL * 1024 * 1024;         // DuckDB's own limit
+  std::uint64_t address_space_bytes = 2ULL * 1024 * 1024 * 1024;  // RLIMIT_AS, what really holds
+};
+
+/// Thread-safe. Calls block; they belong on a pool that may block.
+class WorkerPool {
+ public:
+  virtual ~WorkerPool() = default;
+
+  /// Errors: kSqlError, kSqlRefused, kUnknownTable (a missing view of raw_extracted included: the
+  /// caller knows whether it is deferred), kOutOfMemory, kTimeout, kBusy (no worker to be had),
+  /// kNotFound (the generation file is gone: resolve again), kIo (a file of the kb could not be
+  /// read). Messages carry no path.
+  virtual Result<std::unique_ptr<RunningQuery>> query(const QuerySpec& spec) = 0;
+  /// In a worker of its own, which ends afterwards and may write `database_file` only.
+  virtual Result<void> run_ddl(const DdlSpec& spec) = 0;
+  /// The views a generation holds.
+  virtual Result<std::vector<View>> views(const Source& source) = 0;
+
+  /// For strata_worker_deaths_total{reason}: `timeout`, `out_of_memory`, `killed`, `crashed`,
+  /// `spawn_failed`.
+  virtual std::map<std::string, std::uint64_t> deaths() const = 0;
+};
+
+std::unique_ptr<WorkerPool> make_worker_pool(const WorkerPoolOptions& options);
+
+/// What `strata worker` runs: serves requests on descriptor 3 until it closes. Returns the exit
+/// code.
+int worker_main();
+
+}  // namespace strata::duck

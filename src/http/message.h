@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+/// Requests and responses as handlers see them: no socket, no domain word.
+namespace strata::http {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+struct Request {
+  std::string method;  // `GET`, as sent
+  std::string target;  // as sent
+  std::string path;    // percent-decoded once, without the query
+  std::map<std::string, std::string> query;   // decoded; the last of equal names
+  std::map<std::string, std::string> params;  // the route's `{name}` parts, decoded
+  Headers headers;
+  std::string body;
+  std::optional<std::uint64_t> content_length;  // declared; chunked bodies have none
+  WallTime arrived_at{};  // the instant the head was read
+  std::string request_id;
+  std::string peer;  // address of the client
+
+  /// By name, any case; the first of equal ones.
+  std::optional<std::string_view> header(std::string_view name) const;
+  std::size_t header_count(std::string_view name) const;
+};
+
+/// A body too large to hold. next() runs on the route's pool and may block.
+class BodySource {
+ public:
+  virtual ~BodySource() = default;
+  /// Nothing: whole. An error: the connection is aborted, so that a cut body is never taken for a
+  /// whole one.
+  virtual Result<std::optional<std::string>> next() = 0;
+};
+
+struct Response {
+  int status = 200;
+  Headers headers;  // Content-Type among them; framing headers are the server's
+  std::string body;
+  std::unique_ptr<BodySource> source;  // when set, sent chunked after `body`
+};
+
+}  // namespace strata::http

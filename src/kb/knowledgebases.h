@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/ids.h"
+#include "catalog/catalog.h"
+#include "duck/worker_pool.h"
+#include "io/file_system.h"
+#include "kb/generations.h"
+#include "kb/root.h"
+#include "lock/kb_lock.h"
+
+namespace strata::kb {
+
+/// One customer's data: its folder, its catalog, its generations. Lives as long as the process.
+/// Thread-safe.
+class Knowledgebase {
+ public:
+  virtual ~Knowledgebase() = default;
+  virtual const KbId& id() const = 0;
+  virtual const std::string& uuid() const = 0;
+  virtual const std::string& backend() const = 0;  // `file`
+  virtual const std::string& created_at() const = 0;
+  /// Canonical absolute path of `<root>/kb/<id>`.
+  virtual const std::string& folder() const = 0;
+  /// `strata/streams/`, held open.
+  virtual const io::Directory& streams() const = 0;
+  virtual catalog::Catalog& catalog() = 0;
+  virtual lock::KbLock& lock() = 0;
+  virtual Generations& generations() = 0;
+};
+
+/// Everything a Knowledgebases borrows; all of it outlives it.
+struct KbServices {
+  io::FileSystem& fs;
+  const Clock& clock;
+  Root& root;
+  duck::WorkerPool& workers;
+  lock::AcquisitionCounter& acquisitions;
+};
+
+/// The kbs of a root. Thread-safe; another process may add to the same root.
+class Knowledgebases {
+ public:
+  virtual ~Knowledgebases() = default;
+  static std::unique_ptr<Knowledgebases> create(const KbServices& services);
+
+  /// Durable when it returns; a kb half made by a crash is finished by the next call. kConflict:
+  /// it exists. kNotYet: backend `postgres`. kBadRequest: an unknown backend.
+  virtual Result<Knowledgebase*> create(const KbId& id, const std::string& backend) = 0;
+  /// kUnknownKnowledgebase with the nearest existing name and how to make one. Looks on the disk
+  /// when this process has not met the id yet. The pointer is never null and stays valid.
+  virtual Result<Knowledgebase*> find(const KbId& id) = 0;
+  /// All of them, by id, as the disk has them now.
+  virtual Result<std::vector<Knowledgebase*>> list() = 0;
+};
+
+}  // namespace strata::kb

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "catalog/catalog.h"
+#include "io/file_system.h"
+#include "io/probe.h"
+
+namespace strata::kb {
+
+inline constexpr std::uint64_t kRootFormat = 1;
+
+struct RootOptions {
+  std::string path;  // made when missing
+  std::string node = "local";
+};
+
+/// The folder everything lives in: `strata.json`, the probe, DEGRADED, the root's catalog and this
+/// process's name. Thread-safe.
+class Root {
+ public:
+  virtual ~Root() = default;
+
+  /// Makes or opens the root. Refuses, with the reason and the way out: a newer format, a lock kind
+  /// other than `file`, a path with a backslash or a newline, a file system without hard links or
+  /// directory fsync. A DEGRADED left by an earlier process is cleared when the probe passes.
+  static Result<std::unique_ptr<Root>> open(io::FileSystem& fs, const Clock& clock,
+                                            const RootOptions& options);
+
+  /// Canonical and absolute.
+  virtual const std::string& path() const = 0;
+  virtual const std::string& uuid() const = 0;
+  /// `<node>-<boot>-<pid>`, boot being random at each start: names this process's staging folders
+  /// and checkpoints.
+  virtual const std::string& process() const = 0;
+  virtual const io::Directory& directory() const = 0;
+  virtual const io::ProbeReport& probe() const = 0;
+  virtual catalog::RootCatalog& catalog() = 0;
+
+  /// Why ingest refuses, or nothing. What the file says is looked at at most once a second.
+  virtual std::optional<std::string> degraded() = 0;
+  /// Stops ingest on this root, in every process: sticky until a restart whose probe passes. The
+  /// file is best effort (the disk may be what failed), the flag in this process is not.
+  virtual void degrade(const std::string& reason) = 0;
+};
+
+}  // namespace strata::kb

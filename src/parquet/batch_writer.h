@@ -1,0 +1,40 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/cells.h"
+#include "base/error.h"
+
+namespace strata::parquet {
+
+/// Footer key-value metadata, in the order it is written; all text.
+using KeyValues = std::vector<std::pair<std::string, std::string>>;
+
+/// What one Parquet file shall hold. Borrows everything for the call.
+struct BatchFile {
+  const CellTable& cells;
+  /// cells.columns under the names they are stored by (the registry's first spelling).
+  std::span<const std::string> stored_names;
+  /// Written into every row of the last column, `_batch_id`.
+  std::string_view batch_id;
+  const KeyValues& key_values;
+  /// Absolute path of a file that does not exist yet, in a folder that does.
+  std::string path;
+};
+
+/// Encodes a batch as one Parquet file, every column VARCHAR. The file is complete but not
+/// durable: publish syncs it. On an error nothing usable is left under `path`. Thread-safe.
+/// Errors: kDiskFull, kIo, kInternal.
+class BatchWriter {
+ public:
+  virtual ~BatchWriter() = default;
+  virtual Result<void> write(const BatchFile& file) = 0;
+  /// Zero rows, exactly these columns in this order, all VARCHAR (the anchor).
+  virtual Result<void> write_empty(std::span<const std::string> columns, const std::string& path) = 0;
+};
+
+}  // namespace strata::parquet
