@@ -20,10 +20,10 @@ struct Field {
 /// Texts point into the body the rows were parsed from, or into `arena` (unescaped strings,
 /// compact JSON); the body must outlive the table.
 struct CellTable {
-  std::vector<std::string> columns;      // in order of first appearance
-  std::vector<Field> fields;             // all rows, one after the other
-  std::vector<std::size_t> row_ends;     // row r is fields[row_ends[r-1] .. row_ends[r])
-  std::deque<std::string> arena;         // a deque: growing never moves what fields point at
+  std::vector<std::string> columns;   // in order of first appearance
+  std::vector<Field> fields;          // all rows, one after the other
+  std::vector<std::size_t> row_ends;  // row r is fields[row_ends[r-1] .. row_ends[r])
+  std::deque<std::string> arena;      // a deque: growing never moves what fields point at
 
   std::size_t row_count() const { return row_ends.size(); }
   std::span<const Field> row(std::size_t index) const {

@@ -44,7 +44,8 @@ class FakeClock final : public Clock {
   SteadyTime steady_{};
 };
 
-/// `2026-06-29T00:00:00.123456Z`: UTC, microseconds, always this width, so text order is time order.
+/// `2026-06-29T00:00:00.123456Z`: UTC, microseconds, always this width, so text order is time
+/// order.
 std::string format_iso8601(WallTime time);
 /// Reads what format_iso8601 wrote; anything else is kBadRequest.
 Result<WallTime> parse_iso8601(std::string_view text);

@@ -8,7 +8,8 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(Iso8601, WritesAFixedWidthAndReadsItBack) {
-  const WallTime time = std::chrono::sys_days(std::chrono::year(2026) / 6 / 29) + 1h + 2min + 3s + 45us;
+  const WallTime time =
+      std::chrono::sys_days(std::chrono::year(2026) / 6 / 29) + 1h + 2min + 3s + 45us;
   EXPECT_EQ(format_iso8601(time), "2026-06-29T01:02:03.000045Z");
   EXPECT_EQ(parse_iso8601("2026-06-29T01:02:03.000045Z").value(), time);
 }

@@ -82,10 +82,10 @@ void ignore(const Result<T>& result, [[maybe_unused]] std::string_view why) {
 #define STRATA_CONCAT_INNER(a, b) a##b
 #define STRATA_CONCAT(a, b) STRATA_CONCAT_INNER(a, b)
 
-#define STRATA_RETURN_IF_ERROR(expression)                        \
-  do {                                                            \
-    auto strata_status = (expression);                            \
-    if (!strata_status) return std::move(strata_status).error();  \
+#define STRATA_RETURN_IF_ERROR(expression)                       \
+  do {                                                           \
+    auto strata_status = (expression);                           \
+    if (!strata_status) return std::move(strata_status).error(); \
   } while (false)
 
 #define STRATA_ASSIGN_OR_RETURN(declaration, expression) \

@@ -41,7 +41,8 @@ bool legal(std::string_view text, const Grammar& grammar) {
 std::optional<std::string> propose(std::string_view text, const Grammar& grammar) {
   std::string legal_text;
   for (const char raw : text) {
-    const char c = !grammar.capitals && raw >= 'A' && raw <= 'Z' ? static_cast<char>(raw + 32) : raw;
+    const char c =
+        !grammar.capitals && raw >= 'A' && raw <= 'Z' ? static_cast<char>(raw + 32) : raw;
     if (is_alphanumeric(c, grammar.capitals)) {
       legal_text += c;
     } else if (!legal_text.empty()) {
@@ -68,9 +69,9 @@ std::string shown(std::string_view text) {
 }
 
 Error bad_id(std::string_view text, const Grammar& grammar) {
-  std::string message = fmt::format(
-      "'{}' is no {}: use {}, beginning with a letter or digit, at most {} characters.", shown(text),
-      grammar.noun, grammar.rule, grammar.length_max);
+  std::string message =
+      fmt::format("'{}' is no {}: use {}, beginning with a letter or digit, at most {} characters.",
+                  shown(text), grammar.noun, grammar.rule, grammar.length_max);
   if (const auto proposal = propose(text, grammar)) {
     message += fmt::format(" '{}' would do.", *proposal);
   }

@@ -11,9 +11,10 @@ struct Row {
 };
 
 TEST(KbId, TakesLegalNamesAndProposesForOthers) {
-  const Row rows[] = {{"demo", ""},       {"a-b_9", ""},      {std::string(63, 'a'), ""},
-                      {"Demo", "demo"},   {"my kb", "my-kb"}, {std::string(64, 'a'), std::string(63, 'a')},
-                      {"../etc", "etc"},  {"-x", "x"}};
+  const Row rows[] = {
+      {"demo", ""},      {"a-b_9", ""},      {std::string(63, 'a'), ""},
+      {"Demo", "demo"},  {"my kb", "my-kb"}, {std::string(64, 'a'), std::string(63, 'a')},
+      {"../etc", "etc"}, {"-x", "x"}};
   for (const Row& row : rows) {
     const auto id = KbId::parse(row.text);
     if (row.proposal.empty()) {
@@ -38,8 +39,9 @@ TEST(StreamId, HasNoDashBecauseItBecomesAnSqlName) {
 TEST(BatchId, KeepsCapitalsAndRefusesPathsAndNothing) {
   EXPECT_EQ(BatchId::parse("prod-B57f.0001").value().str(), "prod-B57f.0001");
   EXPECT_TRUE(BatchId::parse(std::string(128, 'x')));
-  for (const std::string& text : {std::string(), std::string(".hidden"), std::string("a/b"),
-                                  std::string("a b"), std::string("a\0b", 3), std::string(129, 'x')}) {
+  for (const std::string& text :
+       {std::string(), std::string(".hidden"), std::string("a/b"), std::string("a b"),
+        std::string("a\0b", 3), std::string(129, 'x')}) {
     EXPECT_FALSE(BatchId::parse(text)) << text;
   }
 }

@@ -1,0 +1,471 @@
+#include "io/publish.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "base/sha256.h"
+#include "io/kill_point.h"
+#include "io/numbered.h"
+
+namespace strata::io {
+namespace {
+
+constexpr std::string_view kLockName = ".lock";
+constexpr std::string_view kBatchSuffix = ".parquet";
+/// How often a race that somebody else must have won meanwhile is looked at again.
+constexpr int kRaceTries = 64;
+
+/// The two parts of an attempt, `<process>/<file>`; it comes out of a file, so it is not trusted.
+struct Attempt {
+  std::string process;
+  std::string file;
+};
+
+std::optional<Attempt> split_attempt(const std::string& attempt) {
+  const auto slash = attempt.find('/');
+  if (slash == std::string::npos || attempt.find('/', slash + 1) != std::string::npos) {
+    return std::nullopt;
+  }
+  Attempt parts{attempt.substr(0, slash), attempt.substr(slash + 1)};
+  const auto is_name = [](const std::string& name) {
+    return !name.empty() && name != "." && name != ".." && name.find('\0') == std::string::npos;
+  };
+  if (!is_name(parts.process) || !is_name(parts.file)) return std::nullopt;
+  return parts;
+}
+
+std::string data_name_of(const BatchId& id) { return id.str() + std::string(kBatchSuffix); }
+
+}  // namespace
+
+std::string Publisher::shard_of(const BatchId& id) { return sha256_hex(id.str()).substr(0, 2); }
+
+Publisher::Publisher(OnlyOpen, FileSystem& fs, FactsReader& facts, Ledger& ledger,
+                     PublisherOptions options)
+    : fs_(fs), facts_(facts), ledger_(ledger), options_(std::move(options)) {}
+
+Result<std::unique_ptr<Publisher>> Publisher::open(FileSystem& fs, FactsReader& facts,
+                                                   Ledger& ledger, PublisherOptions options) {
+  auto publisher = std::make_unique<Publisher>(OnlyOpen{}, fs, facts, ledger, std::move(options));
+  STRATA_RETURN_IF_ERROR(publisher->open_folders());
+  STRATA_RETURN_IF_ERROR(publisher->take_staging());
+  return publisher;
+}
+
+Result<void> Publisher::open_folders() {
+  STRATA_ASSIGN_OR_RETURN(stream_, fs_.open_directory(options_.stream_folder));
+  STRATA_ASSIGN_OR_RETURN(tmp_, ensure_directory(fs_, {*stream_, "_tmp"}));
+  STRATA_ASSIGN_OR_RETURN(ids_, ensure_directory(fs_, {*stream_, "ids"}));
+  STRATA_ASSIGN_OR_RETURN(const auto data, ensure_directory(fs_, {*stream_, "data"}));
+  STRATA_ASSIGN_OR_RETURN(const FileStat stat, fs_.stat_handle(*data));
+  const std::lock_guard lock(known_data_mutex_);
+  known_data_.push_back(stat.id);
+  return {};
+}
+
+Result<void> Publisher::take_staging() {
+  // Another process's recovery may find the folder before it is locked, and take it away.
+  for (int i = 0; i < kRaceTries; ++i) {
+    auto staging = ensure_directory(fs_, {*tmp_, options_.process});
+    if (!staging && staging.error().code == Code::kNotFound) continue;
+    if (!staging) return std::move(staging).error();
+    auto lock = fs_.try_lock({**staging, kLockName});
+    if (!lock && (lock.error().code == Code::kBusy || lock.error().code == Code::kNotFound)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      continue;
+    }
+    if (!lock) return std::move(lock).error();
+    const auto named = fs_.stat({*tmp_, options_.process});
+    STRATA_ASSIGN_OR_RETURN(const FileStat held, fs_.stat_handle(**staging));
+    if (!named || named->id != held.id) continue;
+    staging_ = std::move(*staging);
+    staging_lock_ = std::move(*lock);
+    return {};
+  }
+  return make_error(Code::kBusy, "the stream's staging folder could not be taken; try again",
+                    options_.stream_folder);
+}
+
+Error Publisher::degraded(std::string reason, const Error& cause) {
+  options_.degrade(reason);
+  return make_error(
+      Code::kDegraded, std::move(reason),
+      fmt::format("{}: {} ({})", options_.stream_folder, cause.message, cause.detail));
+}
+
+Result<std::unique_ptr<Directory>> Publisher::open_data(const std::string& partition) {
+  if (!partition.empty()) {
+    return make_error(Code::kNotYet,
+                      "the batch lies in a partition, which this version cannot read", partition);
+  }
+  STRATA_ASSIGN_OR_RETURN(auto data, fs_.open_directory_at({*stream_, "data"}));
+  STRATA_ASSIGN_OR_RETURN(const FileStat stat, fs_.stat_handle(*data));
+  {
+    const std::lock_guard lock(known_data_mutex_);
+    if (std::ranges::find(known_data_, stat.id) != known_data_.end()) return data;
+  }
+  if (auto synced = fs_.sync_directory(*stream_); !synced) {
+    return degraded("the name of a data folder could not be made durable", synced.error());
+  }
+  const std::lock_guard lock(known_data_mutex_);
+  known_data_.push_back(stat.id);
+  return data;
+}
+
+Result<std::unique_ptr<Directory>> Publisher::open_shard(const BatchId& id) {
+  const std::string name = shard_of(id);
+  unsigned index = 0;
+  std::from_chars(name.data(), name.data() + name.size(), index, 16);
+  if (known_shards_.at(index).load(std::memory_order_acquire)) {
+    return fs_.open_directory_at({*ids_, name});
+  }
+  STRATA_ASSIGN_OR_RETURN(auto shard, ensure_directory(fs_, {*ids_, name}));
+  known_shards_.at(index).store(true, std::memory_order_release);
+  return shard;
+}
+
+Result<Publisher::Staged> Publisher::stage(const WriteStaged& write) {
+  // Step 1. A file whose fsync failed is never synced again: its pages may be marked clean though
+  // they never reached the disk (durability.md 0.2). One new file, then the disk is in doubt.
+  for (int remaining = 1; remaining >= 0; --remaining) {
+    Staged staged;
+    staged.name = fmt::format("{:08}{}", next_attempt_++, kBatchSuffix);
+    const Entry file{*staging_, staged.name};
+    const auto drop = [&] { ignore(fs_.unlink(file), "unclaimed: recovery removes it otherwise"); };
+
+    auto written =
+        write(fmt::format("{}/_tmp/{}/{}", options_.stream_folder, options_.process, staged.name),
+              fmt::format("{}/{}", options_.process, staged.name));
+    if (!written) {
+      drop();
+      return std::move(written).error();
+    }
+    kill_point("publish:after_write");
+    auto facts = facts_.read(file);
+    if (!facts) {
+      drop();
+      return make_error(Code::kInternal, "the batch could not be read back after it was written",
+                        facts.error().message + " " + facts.error().detail);
+    }
+    staged.facts = std::move(*facts);
+
+    auto synced = fs_.sync_file(file);
+    if (synced) {
+      kill_point("publish:after_sync");
+      return staged;
+    }
+    drop();
+    if (synced.error().code == Code::kDiskFull) return std::move(synced).error();
+    if (remaining == 0) {
+      return degraded(
+          "the disk failed to store a batch twice; look at the disk, then restart Strata",
+          synced.error());
+    }
+  }
+  return make_error(Code::kInternal, "unreachable");
+}
+
+Result<Published> Publisher::publish(const BatchId& id, const WriteStaged& write) {
+  STRATA_ASSIGN_OR_RETURN(const Staged staged, stage(write));
+  STRATA_CHECK(staged.facts.batch_id == id.str());
+  return publish_staged(id, staged);
+}
+
+Result<Published> Publisher::publish_staged(const BatchId& id, const Staged& staged) {
+  const Entry file{*staging_, staged.name};
+  const auto drop = [&] { ignore(fs_.unlink(file), "unclaimed: recovery removes it otherwise"); };
+  auto shard = open_shard(id);
+  if (!shard) {
+    drop();
+    return std::move(shard).error();
+  }
+  const ClaimAt claim{id, **shard};
+  for (int i = 0; i < kRaceTries; ++i) {
+    STRATA_ASSIGN_OR_RETURN(const bool ours, make_claim(claim, staged.name));
+    kill_point(ours ? "publish:after_claim" : "publish_loser:after_claim");
+
+    // Step 3: only after the claim, for a fold writes its ledger entry before it frees the claim.
+    STRATA_ASSIGN_OR_RETURN(auto folded, ledger_.find(id));
+    if (folded) {
+      if (ours) STRATA_RETURN_IF_ERROR(fs_.unlink(claim.entry()));
+      drop();
+      return Published{Landing::kFolded, std::move(*folded), false};
+    }
+    if (ours) return finish(claim, staged.facts, Role::kWinner);
+
+    auto facts = facts_.read(claim.entry());
+    if (!facts && facts.error().code == Code::kNotFound) continue;  // withdrawn meanwhile
+    drop();
+    if (!facts) return std::move(facts).error();
+    return finish(claim, *facts, Role::kLoser);
+  }
+  drop();
+  return make_error(Code::kBusy, "the batch id is being claimed and withdrawn; send it again");
+}
+
+Result<bool> Publisher::make_claim(const ClaimAt& claim, const std::string& staged) {
+  const Entry file{*staging_, staged};
+  const auto linked = fs_.link(file, claim.entry());
+  if (linked) return true;
+  // The answer may have been lost on its way (network file systems): the inode tells.
+  const auto mine = fs_.stat(file);
+  const auto there = fs_.stat(claim.entry());
+  if (mine && there && mine->id == there->id) return true;
+  if (linked.error().code == Code::kExists) return false;
+  if (there || there.error().code == Code::kNotFound) {
+    ignore(fs_.unlink(file), "not claimed: recovery removes it otherwise");
+  }
+  return linked.error();
+}
+
+Result<Published> Publisher::finish(const ClaimAt& claim, const BatchFacts& facts, Role role) {
+  const auto step = [role](std::string_view winner, std::string_view loser,
+                           std::string_view finisher) {
+    kill_point(role == Role::kWinner ? winner : role == Role::kLoser ? loser : finisher);
+  };
+  // Step 4.
+  if (auto synced = fs_.sync_directory(claim.shard); !synced) {
+    return degraded("the disk failed to store a batch id; look at the disk, then restart Strata",
+                    synced.error());
+  }
+  step("publish:after_shard_sync", "publish_loser:after_shard_sync",
+       "publish_finisher:after_shard_sync");
+  STRATA_ASSIGN_OR_RETURN(auto data, open_data(facts.partition));
+  const std::string name = data_name_of(claim.id);
+  STRATA_ASSIGN_OR_RETURN(const Placed placed, move_into_data(claim, facts, {*data, name}));
+  if (placed == Placed::kFolded) {
+    STRATA_ASSIGN_OR_RETURN(auto folded, ledger_.find(claim.id));
+    STRATA_CHECK(folded.has_value());
+    return Published{Landing::kFolded, std::move(*folded), false};
+  }
+  step("publish:after_rename", "publish_loser:after_rename", "publish_finisher:after_rename");
+  // Step 5.
+  STRATA_ASSIGN_OR_RETURN(data, settle_identity(std::move(data), claim, facts));
+  step("publish:after_identity", "publish_loser:after_identity", "publish_finisher:after_identity");
+  // Step 6: loser and finisher too, for a name seen is not yet a name on disk (durability.md 0.4).
+  if (auto synced = fs_.sync_directory(*data); !synced) {
+    return degraded(
+        "the disk failed to store a batch's name; look at the disk, then restart Strata",
+        synced.error());
+  }
+  step("publish:after_data_sync", "publish_loser:after_data_sync",
+       "publish_finisher:after_data_sync");
+  return Published{role == Role::kWinner ? Landing::kLanded : Landing::kTaken, facts,
+                   role != Role::kWinner && placed == Placed::kMadeHere};
+}
+
+Result<Publisher::Placed> Publisher::move_into_data(const ClaimAt& claim, const BatchFacts& facts,
+                                                    Entry data_name) {
+  const auto attempt = split_attempt(facts.attempt);
+  if (!attempt) {
+    return make_error(Code::kIo, "the batch stored under this id is damaged; run strata verify",
+                      "attempt is " + facts.attempt);
+  }
+  std::unique_ptr<Directory> others;
+  if (attempt->process != options_.process) {
+    auto opened = fs_.open_directory_at({*tmp_, attempt->process});
+    if (!opened && opened.error().code == Code::kNotFound) {
+      return link_into_data(claim, facts, data_name);
+    }
+    if (!opened) return std::move(opened).error();
+    others = std::move(*opened);
+  }
+  const Entry token{others ? *others : *staging_, attempt->file};
+  const auto renamed = fs_.rename_no_replace(token, data_name);
+  if (renamed) return Placed::kMadeHere;
+  if (renamed.error().code == Code::kNotFound) return link_into_data(claim, facts, data_name);
+  if (renamed.error().code != Code::kExists) return renamed.error();
+
+  STRATA_ASSIGN_OR_RETURN(const Found found, look_at(data_name, claim, facts));
+  if (found != Found::kClaimedFile) {
+    return degraded("another file stands under a batch's name in data/; run strata verify",
+                    renamed.error());
+  }
+  ignore(fs_.unlink(token), "a spent token: somebody else may have removed it");
+  return Placed::kWasThere;
+}
+
+Result<Publisher::Placed> Publisher::link_into_data(const ClaimAt& claim, const BatchFacts& facts,
+                                                    Entry data_name) {
+  STRATA_ASSIGN_OR_RETURN(Found found, look_at(data_name, claim, facts));
+  const Error taken = make_error(Code::kExists, "another file has the batch's name");
+  constexpr auto kWhatToDo = "another file stands under a batch's name in data/; run strata verify";
+  if (found == Found::kClaimedFile) return Placed::kWasThere;
+  if (found == Found::kOtherFile) return degraded(kWhatToDo, taken);
+
+  STRATA_ASSIGN_OR_RETURN(auto folded, ledger_.find(claim.id));
+  if (folded) return Placed::kFolded;
+  const auto linked = fs_.link(claim.entry(), data_name);
+  if (!linked && linked.error().code != Code::kExists && linked.error().code != Code::kNotFound) {
+    return linked.error();
+  }
+  if (!linked && linked.error().code == Code::kExists) {
+    STRATA_ASSIGN_OR_RETURN(found, look_at(data_name, claim, facts));
+    if (found != Found::kClaimedFile) return degraded(kWhatToDo, taken);
+  }
+  // A fold may have run between the two looks: its entry is durable before the claim goes.
+  STRATA_ASSIGN_OR_RETURN(folded, ledger_.find(claim.id));
+  if (folded) {
+    if (linked) STRATA_RETURN_IF_ERROR(fs_.unlink(data_name));
+    return Placed::kFolded;
+  }
+  if (!linked && linked.error().code == Code::kNotFound) {
+    return make_error(Code::kIo,
+                      "the batch's claim went away while it was published; send it again",
+                      linked.error().detail);
+  }
+  return linked ? Placed::kMadeHere : Placed::kWasThere;
+}
+
+Result<Publisher::Found> Publisher::look_at(Entry data_name, const ClaimAt& claim,
+                                            const BatchFacts& facts) {
+  const auto there = fs_.stat(data_name);
+  if (!there && there.error().code == Code::kNotFound) return Found::kNothing;
+  if (!there) return there.error();
+  const auto claimed = fs_.stat(claim.entry());
+  if (claimed && claimed->id == there->id) return Found::kClaimedFile;
+  // A copied folder turned hard links into files: the attempt in the metadata tells.
+  const auto own = facts_.read(data_name);
+  if (!own && own.error().code == Code::kNotFound) return Found::kNothing;
+  if (!own && own.error().code != Code::kBadBatch) return own.error();
+  const bool same = own && own->attempt == facts.attempt && own->batch_id == claim.id.str() &&
+                    own->file_sha256 == facts.file_sha256;
+  return same ? Found::kClaimedFile : Found::kOtherFile;
+}
+
+Result<std::unique_ptr<Directory>> Publisher::settle_identity(std::unique_ptr<Directory> data,
+                                                              const ClaimAt& claim,
+                                                              const BatchFacts& facts) {
+  const std::string name = data_name_of(claim.id);
+  for (int i = 0; i < kRaceTries; ++i) {
+    STRATA_ASSIGN_OR_RETURN(const FileStat published, fs_.stat_handle(*data));
+    STRATA_ASSIGN_OR_RETURN(const FileStat present,
+                            fs_.stat_path(options_.stream_folder + "/data"));
+    if (published.id == present.id) return data;
+
+    STRATA_ASSIGN_OR_RETURN(auto now, open_data(facts.partition));
+    const auto moved = fs_.rename_no_replace({*data, name}, {*now, name});
+    if (!moved && moved.error().code == Code::kExists) {
+      STRATA_ASSIGN_OR_RETURN(const Found found, look_at({*now, name}, claim, facts));
+      if (found != Found::kClaimedFile) {
+        return degraded("another file stands under a batch's name in data/; run strata verify",
+                        moved.error());
+      }
+      ignore(fs_.unlink({*data, name}), "the folder it lies in is no longer read");
+    } else if (!moved && moved.error().code != Code::kNotFound) {
+      return moved.error();
+    }
+    data = std::move(now);
+  }
+  return make_error(Code::kBusy, "the stream's data folder keeps changing; send the batch again");
+}
+
+Result<std::optional<Published>> Publisher::find(const BatchId& id) {
+  std::optional<BatchFacts> claimed;
+  auto shard = fs_.open_directory_at({*ids_, shard_of(id)});
+  if (shard) {
+    auto facts = facts_.read({**shard, id.str()});
+    if (facts) {
+      claimed = std::move(*facts);
+    } else if (facts.error().code == Code::kBadBatch) {
+      return make_error(Code::kIo, "the batch stored under this id is damaged; run strata verify",
+                        facts.error().detail);
+    } else if (facts.error().code != Code::kNotFound) {
+      return std::move(facts).error();
+    }
+  } else if (shard.error().code != Code::kNotFound) {
+    return std::move(shard).error();
+  }
+  STRATA_ASSIGN_OR_RETURN(auto folded, ledger_.find(id));
+  if (folded) return Published{Landing::kFolded, std::move(*folded), false};
+  if (claimed) return Published{Landing::kTaken, std::move(*claimed), false};
+  return std::nullopt;
+}
+
+Result<Published> Publisher::confirm(const BatchId& id, const Published& seen) {
+  if (seen.landing == Landing::kFolded) return seen;
+  STRATA_ASSIGN_OR_RETURN(const auto shard, open_shard(id));
+  return finish({id, *shard}, seen.facts, Role::kLoser);
+}
+
+Result<Publisher::Recovery> Publisher::recover() {
+  Recovery recovery;
+  STRATA_ASSIGN_OR_RETURN(const auto entries, fs_.list(*tmp_));
+  for (const DirEntry& entry : entries) {
+    if (entry.type != FileType::kDirectory || entry.name == options_.process) continue;
+    STRATA_RETURN_IF_ERROR(recover_folder(entry.name, recovery));
+  }
+  return recovery;
+}
+
+Result<void> Publisher::recover_folder(const std::string& process, Recovery& recovery) {
+  const auto gone = [](const Error& error) { return error.code == Code::kNotFound; };
+  auto folder = fs_.open_directory_at({*tmp_, process});
+  if (!folder) return gone(folder.error()) ? Result<void>() : std::move(folder).error();
+  auto lock = fs_.try_lock({**folder, kLockName});
+  if (!lock) {
+    const bool leave = lock.error().code == Code::kBusy || gone(lock.error());
+    return leave ? Result<void>() : std::move(lock).error();
+  }
+  STRATA_ASSIGN_OR_RETURN(const auto files, fs_.list(**folder));
+  for (const DirEntry& file : files) {
+    if (file.name == kLockName) continue;
+    STRATA_RETURN_IF_ERROR(
+        recover_file({**folder, file.name}, fmt::format("{}/{}", process, file.name), recovery));
+  }
+  kill_point("recovery:before_folder_removal");
+  STRATA_RETURN_IF_ERROR(fs_.sync_directory(**folder));
+  STRATA_RETURN_IF_ERROR(fs_.unlink({**folder, kLockName}));
+  if (auto removed = fs_.remove_directory({*tmp_, process}); !removed && !gone(removed.error())) {
+    return removed;
+  }
+  ++recovery.folders;
+  recovery.processes.push_back(process);
+  return {};
+}
+
+Result<void> Publisher::recover_file(Entry file, const std::string& attempt, Recovery& recovery) {
+  const auto remove = [&]() -> Result<void> {
+    STRATA_RETURN_IF_ERROR(fs_.unlink(file));
+    ++recovery.removed;
+    return {};
+  };
+  STRATA_ASSIGN_OR_RETURN(const FileStat stat, fs_.stat(file));
+  const auto facts = facts_.read(file);
+  if (!facts) {
+    if (facts.error().code != Code::kBadBatch) return facts.error();
+    if (stat.links == 1) return remove();
+    return make_error(
+        Code::kIo, "a staged file is damaged though its id is claimed; run strata verify", attempt);
+  }
+  const auto id = BatchId::parse(facts->batch_id);
+  if (!id) return remove();
+  const auto shard = fs_.open_directory_at({*ids_, shard_of(*id)});
+  if (!shard && shard.error().code == Code::kNotFound) return remove();
+  if (!shard) return shard.error();
+
+  // That the id has a claim is not enough: it must be this very file's (mutant: recovery by id).
+  const ClaimAt claim{*id, **shard};
+  const auto claimed = fs_.stat(claim.entry());
+  if (!claimed && claimed.error().code != Code::kNotFound) return claimed.error();
+  bool ours = claimed && claimed->id == stat.id;
+  if (claimed && !ours) {
+    const auto claimed_facts = facts_.read(claim.entry());
+    ours = claimed_facts && claimed_facts->attempt == attempt && facts->attempt == attempt;
+  }
+  if (!ours) return remove();
+
+  STRATA_ASSIGN_OR_RETURN(const auto folded, ledger_.find(*id));
+  if (folded) return remove();
+  STRATA_RETURN_IF_ERROR(finish(claim, *facts, Role::kFinisher));
+  ++recovery.finished;
+  return {};
+}
+
+}  // namespace strata::io
