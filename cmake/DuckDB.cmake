@@ -16,6 +16,10 @@ if(STRATA_DUCKDB_VERSION VERSION_LESS 1.5)
                       "before it a view fails as soon as a batch adds a column.")
 endif()
 
+# A program finds the library beside itself too, so that the two can be copied elsewhere together.
+file(CREATE_LINK ${STRATA_DUCKDB_LIBRARY} ${CMAKE_BINARY_DIR}/libduckdb.so SYMBOLIC)
+list(APPEND CMAKE_BUILD_RPATH "$ORIGIN")
+
 add_library(duckdb SHARED IMPORTED)
 set_target_properties(duckdb PROPERTIES
   IMPORTED_LOCATION ${STRATA_DUCKDB_LIBRARY}

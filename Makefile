@@ -1,0 +1,24 @@
+# CONTRIBUTING.md says what each target does. PORT= and DATA= reach scripts/run as its environment.
+.PHONY: help run test build check
+
+help:
+	@echo 'make run    build, start the server with sample data, print lines to paste (PORT= DATA=)'
+	@echo 'make test   build and run every test'
+	@echo 'make build  build/release/strata'
+	@echo 'make check  format and lint'
+
+run:
+	@scripts/run
+
+test:
+	@scripts/setup
+	@scripts/build dev
+	@ctest --preset dev -j "$$(nproc)"
+
+build:
+	@scripts/setup
+	@scripts/build release
+
+check:
+	@scripts/setup
+	@scripts/check
