@@ -1,0 +1,156 @@
+#include "duck/copy_batch_writer.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/cells.h"
+#include "duck/cells_function.h"
+#include "duck/handles.h"
+#include "duck/sql.h"
+#include "duck/write_error.h"
+#include "duck/writer_instances.h"
+
+namespace strata::duck {
+namespace {
+
+constexpr std::string_view kBatchIdColumn = "_batch_id";
+
+/// DuckDB holds one row group as 16 bytes a cell, NULL or not, before it writes it: the bound on
+/// cells is the bound on memory.
+constexpr std::size_t kRowGroupCells = 4 * 1024 * 1024;
+constexpr std::size_t kRowGroupRowsMax = 122'880;  // DuckDB's default
+constexpr std::size_t kChunkRows = 2'048;          // a row group is whole chunks
+
+std::size_t row_group_rows(std::size_t columns) {
+  const std::size_t chunks = (kRowGroupCells / columns + kChunkRows / 2) / kChunkRows;
+  return std::clamp(chunks * kChunkRows, kChunkRows, kRowGroupRowsMax);
+}
+
+/// DuckDB allocates this much for each column of a row group at once, used or not; a column with
+/// more distinct text than this is stored plain.
+constexpr std::size_t kDictionaryBytesTotal = 32 * 1024 * 1024;
+constexpr std::size_t kDictionaryBytesMax = 1024 * 1024;
+
+std::size_t dictionary_bytes(std::size_t columns) {
+  return std::min(kDictionaryBytesTotal / columns, kDictionaryBytesMax);
+}
+
+Error broken(std::string detail) {
+  return make_error(Code::kInternal,
+                    "The batch could not be encoded, nothing is stored; the server's log says "
+                    "why.",
+                    std::move(detail));
+}
+
+/// DuckDB would rename the second of two equal names without an error.
+Result<void> check_names(const CellSource& source) {
+  std::set<std::string> seen;
+  if (!source.batch_id_column.empty()) seen.insert(ascii_lower(source.batch_id_column));
+  for (const std::string& name : source.names) {
+    if (name.empty() || name.find('\0') != std::string::npos) {
+      return broken("a column name is empty or holds a NUL");
+    }
+    if (!seen.insert(ascii_lower(name)).second) return broken("two columns are named " + name);
+  }
+  if (seen.empty()) return broken("a file without columns");
+  return {};
+}
+
+Sql copy_statement(std::uint64_t slot, std::size_t columns, const parquet::KeyValues& key_values,
+                   const std::string& path) {
+  Sql sql("COPY (SELECT * FROM strata_cells(");
+  sql.number(slot).raw(")) TO ").literal(path);
+  // No temporary name: what is under `path` is this attempt's own, and nothing else is written.
+  sql.raw(" (FORMAT PARQUET, COMPRESSION zstd, PARQUET_VERSION V1, USE_TMP_FILE false");
+  sql.raw(", ROW_GROUP_SIZE ").number(row_group_rows(columns));
+  sql.raw(", STRING_DICTIONARY_PAGE_SIZE_LIMIT ").number(dictionary_bytes(columns));
+  if (!key_values.empty()) {
+    sql.raw(", KV_METADATA {");
+    for (std::size_t index = 0; index < key_values.size(); ++index) {
+      if (index > 0) sql.raw(", ");
+      sql.ident(key_values[index].first).raw(": ").literal(key_values[index].second);
+    }
+    sql.raw("}");
+  }
+  sql.raw(")");
+  return sql;
+}
+
+class CopyBatchWriter final : public parquet::BatchWriter {
+ public:
+  explicit CopyBatchWriter(std::uint64_t memory_bytes) : instances_(memory_bytes) {}
+
+  /// Opens the instance, so that what cannot work is told at start and not to a producer.
+  Result<void> start() {
+    STRATA_ASSIGN_OR_RETURN(WriterInstances::Session session, instances_.acquire());
+    instances_.release(std::move(session));
+    return {};
+  }
+
+  Result<void> write(const parquet::BatchFile& file) override {
+    if (file.stored_names.size() != file.cells.columns.size()) {
+      return broken("stored_names and cells.columns differ in length");
+    }
+    const CellSource source{.names = file.stored_names,
+                            .cells = file.cells,
+                            .batch_id_column = std::string(kBatchIdColumn),
+                            .batch_id = file.batch_id};
+    return write_source(source, file.key_values, file.path);
+  }
+
+  Result<void> write_empty(std::span<const std::string> columns, const std::string& path) override {
+    const CellTable no_rows;
+    const CellSource source{
+        .names = columns, .cells = no_rows, .batch_id_column = {}, .batch_id = {}};
+    return write_source(source, {}, path);
+  }
+
+ private:
+  Result<void> write_source(const CellSource& source, const parquet::KeyValues& key_values,
+                            const std::string& path) {
+    STRATA_RETURN_IF_ERROR(check_names(source));
+    std::error_code status_error;
+    const auto status = std::filesystem::symlink_status(path, status_error);
+    if (status.type() != std::filesystem::file_type::not_found) {
+      return broken("something is under " + path + " already");
+    }
+    const CellSlots::Slot slot(instances_.slots(), source);
+    Result<void> done = execute(copy_statement(static_cast<std::uint64_t>(slot.number()),
+                                               source.column_count(), key_values, path));
+    if (!done) std::filesystem::remove(path, status_error);  // best effort: publish never sees it
+    return done;
+  }
+
+  Result<void> execute(const Sql& sql) {
+    STRATA_ASSIGN_OR_RETURN(WriterInstances::Session session, instances_.acquire());
+    {
+      QueryResult result;
+      if (duckdb_query(session.connection(), sql.str().c_str(), result.get()) != DuckDBSuccess) {
+        const duckdb_error_type type = duckdb_result_error_type(result.get());
+        if (is_fatal(type)) instances_.retire(session);
+        return write_error(type, result.error());
+      }
+    }
+    instances_.release(std::move(session));
+    return {};
+  }
+
+  WriterInstances instances_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<parquet::BatchWriter>> make_copy_batch_writer(
+    const CopyBatchWriterOptions& options) {
+  auto writer = std::make_unique<CopyBatchWriter>(options.memory_bytes);
+  STRATA_RETURN_IF_ERROR(writer->start());
+  return writer;
+}
+
+}  // namespace strata::duck

@@ -1,0 +1,1 @@
+#include "duck/copy_batch_writer.h"

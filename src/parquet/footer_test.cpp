@@ -1,0 +1,1 @@
+#include "parquet/footer.h"
