@@ -394,17 +394,30 @@ Result<Published> Publisher::confirm(const BatchId& id, const Published& seen) {
   return finish({id, *shard}, seen.facts, Role::kLoser);
 }
 
-Result<Publisher::Recovery> Publisher::recover() {
+bool Publisher::is_staging(const std::string& process) {
+  const auto folder = fs_.stat({*tmp_, process});
+  return folder || folder.error().code != Code::kNotFound;
+}
+
+Result<void> Publisher::close() {
+  STRATA_RETURN_IF_ERROR(fs_.unlink({*staging_, kLockName}));
+  STRATA_RETURN_IF_ERROR(fs_.remove_directory({*tmp_, options_.process}));
+  staging_lock_.reset();
+  return {};
+}
+
+Result<Publisher::Recovery> Publisher::recover(const OnSettled& on_settled) {
   Recovery recovery;
   STRATA_ASSIGN_OR_RETURN(const auto entries, fs_.list(*tmp_));
   for (const DirEntry& entry : entries) {
     if (entry.type != FileType::kDirectory || entry.name == options_.process) continue;
-    STRATA_RETURN_IF_ERROR(recover_folder(entry.name, recovery));
+    STRATA_RETURN_IF_ERROR(recover_folder(entry.name, on_settled, recovery));
   }
   return recovery;
 }
 
-Result<void> Publisher::recover_folder(const std::string& process, Recovery& recovery) {
+Result<void> Publisher::recover_folder(const std::string& process, const OnSettled& on_settled,
+                                       Recovery& recovery) {
   const auto gone = [](const Error& error) { return error.code == Code::kNotFound; };
   auto folder = fs_.open_directory_at({*tmp_, process});
   if (!folder) return gone(folder.error()) ? Result<void>() : std::move(folder).error();
@@ -419,14 +432,15 @@ Result<void> Publisher::recover_folder(const std::string& process, Recovery& rec
     STRATA_RETURN_IF_ERROR(
         recover_file({**folder, file.name}, fmt::format("{}/{}", process, file.name), recovery));
   }
-  kill_point("recovery:before_folder_removal");
   STRATA_RETURN_IF_ERROR(fs_.sync_directory(**folder));
+  kill_point("recovery:after_files");
+  STRATA_RETURN_IF_ERROR(on_settled(process));
+  kill_point("recovery:after_settled");
   STRATA_RETURN_IF_ERROR(fs_.unlink({**folder, kLockName}));
   if (auto removed = fs_.remove_directory({*tmp_, process}); !removed && !gone(removed.error())) {
     return removed;
   }
   ++recovery.folders;
-  recovery.processes.push_back(process);
   return {};
 }
 

@@ -73,15 +73,23 @@ class Publisher {
     std::uint64_t finished = 0;  // claimed leftovers whose data name was missing or is now durable
     std::uint64_t removed = 0;   // leftovers nobody had claimed
     std::uint64_t folders = 0;   // staging folders of ended processes taken away
-    std::vector<std::string> processes;  // whose they were
   };
+  /// Told, once per ended process, when its leftovers are settled and before its folder goes, so
+  /// that whatever it must do for that process happens at least once.
+  using OnSettled = std::function<Result<void>(const std::string& process)>;
   /// Takes over the staging of processes that are gone (their lock is free), finishes what was
   /// claimed, deletes what was not. Deletes nothing claimed before its data name exists.
-  Result<Recovery> recover();
+  Result<Recovery> recover(const OnSettled& on_settled);
+
+  /// Gives this process's staging folder back; a clean stop, after the last publish returned.
+  Result<void> close();
 
   /// The folder batches of `partition` (empty: none) are published into, as its path leads to it
   /// now.
   Result<std::unique_ptr<Directory>> open_data(const std::string& partition);
+
+  /// Whether `process` has a staging folder still: it lives, or its leftovers are not settled.
+  bool is_staging(const std::string& process);
 
   /// For the small files that are staged beside the batches.
   const Directory& staging() const { return *staging_; }
@@ -123,7 +131,8 @@ class Publisher {
   Result<Found> look_at(Entry data_name, const ClaimAt& claim, const BatchFacts& facts);
   Result<std::unique_ptr<Directory>> settle_identity(std::unique_ptr<Directory> data,
                                                      const ClaimAt& claim, const BatchFacts& facts);
-  Result<void> recover_folder(const std::string& process, Recovery& recovery);
+  Result<void> recover_folder(const std::string& process, const OnSettled& on_settled,
+                              Recovery& recovery);
   Result<void> recover_file(Entry file, const std::string& attempt, Recovery& recovery);
   Error degraded(std::string reason, const Error& cause);
 

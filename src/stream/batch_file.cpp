@@ -1,0 +1,132 @@
+#include "stream/batch_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <numeric>
+
+#include "base/limits.h"
+#include "base/sha256.h"
+
+namespace strata::stream {
+namespace {
+
+constexpr std::string_view kWriter = "strata 1";
+/// A landed batch is far smaller than its body's ceiling; a larger file is not one of ours.
+constexpr std::uint64_t kBatchFileBytesMax = 1ULL << 31;
+
+void update_length(Sha256& sha, std::size_t length) {
+  const auto value = static_cast<std::uint32_t>(length);
+  const std::array<char, 4> bytes{
+      static_cast<char>(value & 0xffU), static_cast<char>((value >> 8U) & 0xffU),
+      static_cast<char>((value >> 16U) & 0xffU), static_cast<char>((value >> 24U) & 0xffU)};
+  sha.update({bytes.data(), bytes.size()});
+}
+
+/// For each column its place when the stored names are sorted by bytes.
+std::vector<std::uint32_t> ranks_of(std::span<const std::string> names) {
+  std::vector<std::uint32_t> order(names.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) { return names[a] < names[b]; });
+  std::vector<std::uint32_t> ranks(names.size());
+  for (std::uint32_t rank = 0; rank < order.size(); ++rank) ranks[order[rank]] = rank;
+  return ranks;
+}
+
+bool read_number(std::string_view text, std::uint64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+parquet::KeyValues batch_key_values(const io::BatchFacts& facts, const BatchOrigin& origin) {
+  return {{"batch_id", facts.batch_id},
+          {"kb", origin.kb},
+          {"stream", origin.stream},
+          {"attempt", facts.attempt},
+          {"partition", facts.partition},
+          {"arrived_at", facts.arrived_at},
+          {"rows", fmt::format("{}", facts.rows)},
+          {"columns", fmt::format("{}", facts.columns)},
+          {"body_sha256", facts.body_sha256},
+          {"content_sha256", facts.content_sha256},
+          {"writer", std::string(kWriter)},
+          {"file_sha256", parquet::file_sha256_placeholder()}};
+}
+
+std::string content_sha256(const CellTable& cells, std::span<const std::string> stored_names) {
+  const std::vector<std::uint32_t> ranks = ranks_of(stored_names);
+  Sha256 sha;
+  std::vector<Field> row;
+  for (std::size_t r = 0; r < cells.row_count(); ++r) {
+    const auto fields = cells.row(r);
+    row.assign(fields.begin(), fields.end());
+    std::ranges::sort(row, {}, [&](const Field& field) { return ranks[field.column]; });
+    for (const Field& field : row) {
+      const std::string& name = stored_names[field.column];
+      update_length(sha, name.size());
+      sha.update(name);
+      update_length(sha, field.text.size());
+      sha.update(field.text);
+    }
+    sha.update("\xff\xff\xff\xff");
+  }
+  return to_hex(sha.finish());
+}
+
+Result<void> seal_batch_file(io::FileSystem& fs, io::Entry file) {
+  STRATA_ASSIGN_OR_RETURN(const std::string bytes, fs.read(file, kBatchFileBytesMax));
+  STRATA_ASSIGN_OR_RETURN(const parquet::Footer footer, parquet::parse_footer(bytes, bytes.size()));
+  if (!footer.file_sha256_offset) {
+    return make_error(Code::kInternal, "the encoder left no room for the file's digest");
+  }
+  const std::uint64_t offset = *footer.file_sha256_offset;
+  return fs.patch(file, offset, parquet::self_digest(bytes, offset));
+}
+
+Result<parquet::Footer> read_footer(io::FileSystem& fs, io::Entry file) {
+  STRATA_ASSIGN_OR_RETURN(const io::FileStat stat, fs.stat(file));
+  const std::uint64_t first = std::min(stat.size_bytes, parquet::kFooterReadBytes);
+  STRATA_ASSIGN_OR_RETURN(std::string tail, fs.read_range(file, stat.size_bytes - first, first));
+  if (tail.size() < 8) return make_error(Code::kBadBatch, "the file is too short to be Parquet");
+  const auto size = parquet::footer_tail_size(std::string_view(tail).substr(tail.size() - 8));
+  if (!size || *size > stat.size_bytes) {
+    return make_error(Code::kBadBatch, "the file is no Parquet file");
+  }
+  if (*size > tail.size()) {
+    STRATA_ASSIGN_OR_RETURN(tail, fs.read_range(file, stat.size_bytes - *size, *size));
+  }
+  auto footer = parquet::parse_footer(tail, stat.size_bytes);
+  if (!footer) return make_error(Code::kBadBatch, footer.error().message, footer.error().detail);
+  return footer;
+}
+
+Result<io::BatchFacts> FooterFactsReader::read(io::Entry file) {
+  STRATA_ASSIGN_OR_RETURN(const parquet::Footer footer, read_footer(fs_, file));
+  STRATA_ASSIGN_OR_RETURN(const io::FileStat stat, fs_.stat(file));
+  io::BatchFacts facts;
+  const auto take = [&](std::string_view key, std::string& into) {
+    const auto value = footer.value(key);
+    if (value) into = *value;
+    return value.has_value();
+  };
+  std::string rows;
+  std::string columns;
+  const bool whole =
+      take("batch_id", facts.batch_id) && take("attempt", facts.attempt) &&
+      take("partition", facts.partition) && take("arrived_at", facts.arrived_at) &&
+      take("rows", rows) && take("columns", columns) && take("body_sha256", facts.body_sha256) &&
+      take("content_sha256", facts.content_sha256) && take("file_sha256", facts.file_sha256) &&
+      read_number(rows, facts.rows) && read_number(columns, facts.columns);
+  if (!whole || footer.rows != facts.rows) {
+    return make_error(Code::kBadBatch, "the file is no batch of Strata's",
+                      "its metadata is incomplete or its row count differs");
+  }
+  facts.file_bytes = stat.size_bytes;
+  return facts;
+}
+
+}  // namespace strata::stream

@@ -1,0 +1,181 @@
+#include "stream/columns.h"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+#include <utility>
+
+#include "base/cells.h"
+#include "base/ids.h"
+#include "base/limits.h"
+#include "io/kill_point.h"
+#include "io/numbered.h"
+#include "stream/batch_file.h"
+
+namespace strata::stream {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view kSuffix = ".json";
+constexpr std::string_view kAnchorName = ".schema.parquet";
+constexpr std::uint64_t kAnchorBytesMax = 16ULL * 1024 * 1024;
+/// Two processes that keep extending one registry each win within a few rounds.
+constexpr int kRaceTries = 1000;
+
+std::string to_json(const std::vector<std::string>& names) {
+  return json::serialize(json::object{{"columns", json::value_from(names)}});
+}
+
+Result<std::vector<std::string>> names_from_json(const std::string& text) {
+  boost::system::error_code error;
+  const json::value value = json::parse(text, error);
+  const json::object* object = error ? nullptr : value.if_object();
+  const json::value* columns = object == nullptr ? nullptr : object->if_contains("columns");
+  if (columns == nullptr || !columns->is_array()) {
+    return make_error(Code::kIo, "the stream's column registry cannot be read");
+  }
+  std::vector<std::string> names;
+  for (const json::value& name : columns->as_array()) {
+    if (!name.is_string()) {
+      return make_error(Code::kIo, "the stream's column registry cannot be read");
+    }
+    names.emplace_back(name.as_string());
+  }
+  return names;
+}
+
+Error too_many(std::size_t count) {
+  return make_error(
+      Code::kBadBatch,
+      fmt::format("the stream would have {} columns; at most {} are allowed. Send these "
+                  "records to a receiver of their own.",
+                  count, limits::kColumnsPerStreamMax));
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> Columns::List::stored(
+    std::span<const std::string> wanted) const {
+  std::vector<std::string> spelled;
+  spelled.reserve(wanted.size());
+  for (const std::string& name : wanted) {
+    const auto found = by_folded.find(ascii_lower(name));
+    if (found == by_folded.end()) return std::nullopt;
+    spelled.push_back(names[found->second]);
+  }
+  return spelled;
+}
+
+void Columns::List::add(const std::string& name) {
+  if (by_folded.emplace(ascii_lower(name), names.size()).second) names.push_back(name);
+}
+
+Columns::Columns(io::FileSystem& fs, io::Publisher& publisher, parquet::BatchWriter& writer,
+                 std::unique_ptr<io::Directory> folder)
+    : fs_(fs), publisher_(publisher), writer_(writer), folder_(std::move(folder)) {}
+
+Result<std::unique_ptr<Columns>> Columns::open(io::FileSystem& fs, io::Publisher& publisher,
+                                               parquet::BatchWriter& writer) {
+  STRATA_ASSIGN_OR_RETURN(auto folder, io::ensure_directory(fs, {publisher.stream(), "columns"}));
+  auto columns = std::make_unique<Columns>(fs, publisher, writer, std::move(folder));
+  STRATA_RETURN_IF_ERROR(columns->reload());
+  if (!columns->list().empty()) STRATA_RETURN_IF_ERROR(columns->settle_anchor());
+  return columns;
+}
+
+std::vector<std::string> Columns::list() const {
+  const std::lock_guard lock(list_mutex_);
+  return list_.names;
+}
+
+Result<void> Columns::reload() {
+  STRATA_ASSIGN_OR_RETURN(List newest, read_newest());
+  const std::lock_guard lock(list_mutex_);
+  if (newest.number > list_.number) list_ = std::move(newest);
+  return {};
+}
+
+Result<Columns::List> Columns::read_newest() {
+  STRATA_ASSIGN_OR_RETURN(const auto newest, io::read_newest(fs_, *folder_, kSuffix));
+  List list;
+  if (!newest) return list;
+  list.number = newest->number;
+  STRATA_ASSIGN_OR_RETURN(const auto names, names_from_json(newest->bytes));
+  for (const std::string& name : names) list.add(name);
+  return list;
+}
+
+Result<std::optional<std::vector<std::string>>> Columns::lookup(
+    std::span<const std::string> names) {
+  {
+    const std::lock_guard lock(list_mutex_);
+    if (auto stored = list_.stored(names)) return stored;
+  }
+  STRATA_RETURN_IF_ERROR(reload());
+  const std::lock_guard lock(list_mutex_);
+  return list_.stored(names);
+}
+
+Result<std::vector<std::string>> Columns::store(std::span<const std::string> names) {
+  {
+    const std::lock_guard lock(list_mutex_);
+    if (auto stored = list_.stored(names)) return std::move(*stored);
+  }
+  const std::lock_guard extending(extend_mutex_);
+  for (int i = 0; i < kRaceTries; ++i) {
+    STRATA_ASSIGN_OR_RETURN(List list, read_newest());
+    if (!list.stored(names)) {
+      for (const std::string& name : names) list.add(name);
+      // Checked on the list that is published next to the one that won, so no race passes the cap.
+      if (list.names.size() > limits::kColumnsPerStreamMax) return too_many(list.names.size());
+      ++list.number;
+      const auto published = publish(list);
+      if (!published && published.error().code == Code::kExists) continue;
+      if (!published) return published.error();
+      io::kill_point("registry:after_publish");
+    }
+    STRATA_RETURN_IF_ERROR(settle_anchor());
+    io::kill_point("registry:after_anchor");
+    auto stored = list.stored(names);
+    STRATA_CHECK(stored.has_value());
+    const std::lock_guard lock(list_mutex_);
+    if (list.number > list_.number) list_ = std::move(list);
+    return std::move(*stored);
+  }
+  return make_error(Code::kBusy, "the stream's columns keep changing; send the batch again.");
+}
+
+Result<void> Columns::publish(const List& list) {
+  return io::publish_numbered(fs_, {.folder = *folder_,
+                                    .staging = publisher_.staging(),
+                                    .number = list.number,
+                                    .suffix = kSuffix,
+                                    .bytes = to_json(list.names)});
+}
+
+Result<void> Columns::settle_anchor() {
+  // Again until it shows the highest number: another process may have put an older list over ours.
+  for (int i = 0; i < kRaceTries; ++i) {
+    STRATA_ASSIGN_OR_RETURN(List newest, read_newest());
+    newest.names.emplace_back(kBatchIdColumn);
+    STRATA_ASSIGN_OR_RETURN(const auto data, publisher_.open_data(""));
+    const io::Entry anchor{*data, kAnchorName};
+    const auto footer = read_footer(fs_, anchor);
+    if (footer && footer->columns == newest.names) return {};
+    STRATA_RETURN_IF_ERROR(replace_anchor(anchor, newest.names));
+  }
+  return make_error(Code::kBusy, "the stream's columns keep changing; send the batch again.");
+}
+
+Result<void> Columns::replace_anchor(io::Entry anchor, const std::vector<std::string>& names) {
+  const io::Directory& staging = publisher_.staging();
+  const std::string name = "anchor." + random_hex(8);
+  STRATA_RETURN_IF_ERROR(writer_.write_empty(names, staging.path() + "/" + name));
+  const auto bytes = fs_.read({staging, name}, kAnchorBytesMax);
+  ignore(fs_.unlink({staging, name}), "unclaimed: recovery removes it otherwise");
+  if (!bytes) return bytes.error();
+  return io::publish_replacing(fs_, {.to = anchor, .staging = staging, .bytes = *bytes});
+}
+
+}  // namespace strata::stream

@@ -1,0 +1,189 @@
+#include "stream/landing.h"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/sha256.h"
+
+namespace strata::stream {
+namespace {
+
+namespace json = boost::json;
+
+using Outcome = std::expected<Landed, Refusal>;
+
+std::unexpected<Refusal> refuse(Error error) {
+  return std::unexpected(Refusal{std::move(error), std::nullopt});
+}
+
+Error reused(const BatchId& id, const io::BatchFacts& first, const std::string& body_sha256) {
+  return make_error(
+      Code::kBatchIdReused,
+      fmt::format(
+          "the batch id '{}' belongs to other content, which arrived at {} (body SHA-256 {}); "
+          "this body's is {}. Nothing was changed. Send new records under a new id.",
+          id.str(), first.arrived_at, first.body_sha256, body_sha256));
+}
+
+/// One attempt to land one batch; what its steps share.
+class Attempt {
+ public:
+  Attempt(const StreamServices& services, Stream& stream, const Batch& batch)
+      : services_(services),
+        stream_(stream),
+        batch_(batch),
+        id_(batch.id ? *batch.id : BatchId::generate(services.clock)),
+        body_sha256_(sha256_hex(batch.body)) {}
+
+  Outcome run() {
+    if (const auto reason = services_.root.degraded()) {
+      return refuse(make_error(Code::kDegraded, "this Strata takes no batches now: " + *reason));
+    }
+    auto seen = stream_.publisher().find(id_);
+    if (!seen) return refuse(std::move(seen).error());
+    if (*seen) return replay(**seen);
+    return land_new();
+  }
+
+ private:
+  /// The id stands for a batch already: replayed or 422, even if it would be refused today.
+  Outcome replay(const io::Published& seen) {
+    if (!same_content(seen.facts)) return refuse(reused(id_, seen.facts, body_sha256_));
+    auto confirmed = stream_.publisher().confirm(id_, seen);
+    if (!confirmed) return refuse(std::move(confirmed).error());
+    count_finished(*confirmed);
+    return Landed{confirmed->facts, true};
+  }
+
+  bool same_content(const io::BatchFacts& first) {
+    if (first.body_sha256 == body_sha256_) return true;
+    const auto cells = ndjson::parse(batch_.body, {});
+    if (!cells || cells->row_count() != first.rows) return false;
+    const auto stored = stream_.columns().lookup(cells->columns);
+    // A name the registry lacks cannot be in the first batch.
+    return stored && *stored && content_sha256(*cells, **stored) == first.content_sha256;
+  }
+
+  Outcome land_new() {
+    auto cells = ndjson::parse(batch_.body,
+                               {stream_.receiver().columns.value_or(std::vector<std::string>{})});
+    if (!cells) return reject(std::move(cells).error());
+    if (cells->columns.empty() && stream_.columns().list().empty()) {
+      return reject(
+          {{{1, "", "no record of the body names a column, and the stream has none yet."}}, 1, ""});
+    }
+    auto stored = stream_.columns().store(cells->columns);
+    if (!stored && stored.error().code == Code::kBadBatch) {
+      return reject({{{1, "", stored.error().message}}, 1, ""});
+    }
+    if (!stored) return refuse(std::move(stored).error());
+
+    io::BatchFacts facts{.batch_id = id_.str(),
+                         .attempt = {},
+                         .partition = {},
+                         .arrived_at = format_iso8601(batch_.arrived_at),
+                         .rows = cells->row_count(),
+                         .columns = cells->columns.size(),
+                         .body_sha256 = body_sha256_,
+                         .content_sha256 = content_sha256(*cells, *stored),
+                         .file_sha256 = {},
+                         .file_bytes = 0};
+    auto published =
+        stream_.publisher().publish(id_, [&](const std::string& path, const std::string& attempt) {
+          facts.attempt = attempt;
+          return write(facts, *cells, *stored, path);
+        });
+    if (!published) {
+      stream_.numbers().in_doubt(id_);
+      return refuse(std::move(published).error());
+    }
+    return settle(*published, facts);
+  }
+
+  Result<void> write(const io::BatchFacts& facts, const CellTable& cells,
+                     const std::vector<std::string>& stored, const std::string& path) {
+    const parquet::KeyValues key_values = batch_key_values(
+        facts, {.kb = stream_.knowledgebase().id().str(), .stream = stream_.id().str()});
+    STRATA_RETURN_IF_ERROR(services_.writer.write({.cells = cells,
+                                                   .stored_names = stored,
+                                                   .batch_id = facts.batch_id,
+                                                   .key_values = key_values,
+                                                   .path = path}));
+    const std::string name = path.substr(path.rfind('/') + 1);
+    return seal_batch_file(services_.fs, {stream_.publisher().staging(), name});
+  }
+
+  Outcome settle(const io::Published& published, const io::BatchFacts& own) {
+    if (published.landing == io::Landing::kLanded) {
+      stream_.numbers().landed(published.facts);
+      return Landed{published.facts, false};
+    }
+    count_finished(published);
+    const bool same =
+        published.facts.body_sha256 == own.body_sha256 ||
+        (published.facts.rows == own.rows && published.facts.content_sha256 == own.content_sha256);
+    if (!same) return refuse(reused(id_, published.facts, body_sha256_));
+    return Landed{published.facts, true};
+  }
+
+  /// A batch finished for a process that is gone is counted for that process, from its files.
+  void count_finished(const io::Published& published) {
+    if (!published.finished_for_other) return;
+    const std::string process =
+        published.facts.attempt.substr(0, published.facts.attempt.find('/'));
+    if (process == services_.root.process()) return;      // in_doubt() counts it
+    if (stream_.publisher().is_staging(process)) return;  // it counts itself, or is recovered
+    ignore(stream_.numbers().recount(process), "the numbers are then right after a restart");
+  }
+
+  Outcome reject(ndjson::Rejection rejection) {
+    std::string detail = fmt::format("{} of the batch's lines cannot be taken; nothing landed.",
+                                     rejection.error_count);
+    if (!rejection.errors.empty()) {
+      const ndjson::LineError& first = rejection.errors.front();
+      detail = fmt::format("line {}: {} Nothing landed.", first.line, first.reason);
+    }
+    if (!rejection.advice.empty()) detail += " " + rejection.advice;
+    ignore(stream_.rejects().keep({.name = id_.str(),
+                                   .body = batch_.body,
+                                   .reason_json = reason_json(detail, rejection)}),
+           "failed/ is best effort; the answer carries the reasons");
+    return std::unexpected(
+        Refusal{make_error(Code::kBadBatch, std::move(detail)), std::move(rejection)});
+  }
+
+  std::string reason_json(const std::string& detail, const ndjson::Rejection& rejection) const {
+    json::array errors;
+    for (const ndjson::LineError& error : rejection.errors) {
+      json::object line{{"line", error.line}};
+      if (!error.column.empty()) line["column"] = error.column;
+      line["reason"] = error.reason;
+      errors.push_back(std::move(line));
+    }
+    return json::serialize(json::object{{"batch_id", id_.str()},
+                                        {"rejected_at", format_iso8601(batch_.arrived_at)},
+                                        {"code", "bad_batch"},
+                                        {"detail", detail},
+                                        {"body_sha256", body_sha256_},
+                                        {"errors", std::move(errors)},
+                                        {"error_count", rejection.error_count}});
+  }
+
+  const StreamServices& services_;
+  Stream& stream_;
+  const Batch& batch_;
+  const BatchId id_;
+  const std::string body_sha256_;
+};
+
+}  // namespace
+
+std::expected<Landed, Refusal> land(const StreamServices& services, Stream& stream,
+                                    const Batch& batch) {
+  return Attempt(services, stream, batch).run();
+}
+
+}  // namespace strata::stream

@@ -1,0 +1,185 @@
+#include "stream/numbers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "io/kill_point.h"
+#include "io/numbered.h"
+
+namespace strata::stream {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view kSuffix = ".json";
+constexpr std::uint64_t kCheckpointBytesMax = 64 * 1024;
+constexpr std::chrono::seconds kOthersAge{1};
+
+std::optional<Totals> totals_from_json(const std::string& text) {
+  boost::system::error_code error;
+  const json::value value = json::parse(text, error);
+  const json::object* object = error ? nullptr : value.if_object();
+  if (object == nullptr) return std::nullopt;
+  const auto number = [&](const char* key) -> std::uint64_t {
+    const json::value* found = object->if_contains(key);
+    if (found == nullptr) error = json::error::not_found;
+    return found == nullptr ? 0 : found->to_number<std::uint64_t>(error);
+  };
+  Totals totals;
+  totals.files = number("files");
+  totals.rows = number("rows");
+  totals.bytes = number("bytes");
+  const json::value* last = object->if_contains("last_landed");
+  if (error || last == nullptr || !last->is_string()) return std::nullopt;
+  totals.last_landed = last->as_string().c_str();
+  return totals;
+}
+
+Totals one(const io::BatchFacts& facts) {
+  return {
+      .files = 1, .rows = facts.rows, .bytes = facts.file_bytes, .last_landed = facts.arrived_at};
+}
+
+}  // namespace
+
+void Totals::add(const Totals& other) {
+  files += other.files;
+  rows += other.rows;
+  bytes += other.bytes;
+  last_landed = std::max(last_landed, other.last_landed);
+}
+
+Numbers::Numbers(io::FileSystem& fs, const Clock& clock, io::Publisher& publisher,
+                 io::FactsReader& facts, std::string process, std::unique_ptr<io::Directory> folder)
+    : fs_(fs),
+      clock_(clock),
+      publisher_(publisher),
+      facts_(facts),
+      process_(std::move(process)),
+      folder_(std::move(folder)) {}
+
+Result<std::unique_ptr<Numbers>> Numbers::open(io::FileSystem& fs, const Clock& clock,
+                                               io::Publisher& publisher, io::FactsReader& facts,
+                                               std::string process) {
+  STRATA_ASSIGN_OR_RETURN(auto folder, io::ensure_directory(fs, {publisher.stream(), "numbers"}));
+  return std::make_unique<Numbers>(fs, clock, publisher, facts, std::move(process),
+                                   std::move(folder));
+}
+
+void Numbers::landed(const io::BatchFacts& facts) {
+  const std::lock_guard lock(mutex_);
+  own_.add(one(facts));
+}
+
+void Numbers::in_doubt(const BatchId& id) {
+  const std::lock_guard lock(mutex_);
+  doubts_.insert(id);
+}
+
+Result<void> Numbers::settle_doubts() {
+  std::set<BatchId> doubts;
+  {
+    const std::lock_guard lock(mutex_);
+    doubts = doubts_;
+  }
+  if (doubts.empty()) return {};
+  STRATA_ASSIGN_OR_RETURN(const auto data, publisher_.open_data(""));
+  for (const BatchId& id : doubts) {
+    const auto facts = facts_.read({*data, id.str() + ".parquet"});
+    if (!facts) continue;  // not landed yet, or not readable now: looked at again
+    const std::lock_guard lock(mutex_);
+    if (doubts_.erase(id) == 1 && facts->attempt.starts_with(process_ + "/")) own_.add(one(*facts));
+  }
+  return {};
+}
+
+Totals Numbers::totals() {
+  const std::lock_guard lock(mutex_);
+  const SteadyTime now = clock_.steady();
+  if (!others_known_ || now - others_read_at_ >= kOthersAge) {
+    // Unreadable for the moment: what was known holds until the next look.
+    if (auto others = read_others()) {
+      others_ = std::move(*others);
+      others_known_ = true;
+      others_read_at_ = now;
+    }
+  }
+  Totals sum = own_;
+  for (const auto& [process, totals] : others_) sum.add(totals);
+  return sum;
+}
+
+Result<std::map<std::string, Totals>> Numbers::read_others() {
+  STRATA_ASSIGN_OR_RETURN(const auto entries, fs_.list(*folder_));
+  std::map<std::string, Totals> others;
+  for (const io::DirEntry& entry : entries) {
+    if (!entry.name.ends_with(kSuffix)) continue;
+    const std::string process = entry.name.substr(0, entry.name.size() - kSuffix.size());
+    if (process == process_) continue;
+    STRATA_ASSIGN_OR_RETURN(const std::string text,
+                            fs_.read({*folder_, entry.name}, kCheckpointBytesMax));
+    const auto totals = totals_from_json(text);
+    if (!totals)
+      return make_error(Code::kIo, "a checkpoint of the numbers cannot be read", process);
+    others.emplace(process, *totals);
+  }
+  return others;
+}
+
+Result<void> Numbers::checkpoint(bool closed) {
+  STRATA_RETURN_IF_ERROR(settle_doubts());
+  Totals now;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool never_landed = own_ == Totals{} && written_ == Totals{};
+    if (never_landed || (own_ == written_ && closed == closed_)) return {};
+    now = own_;
+  }
+  STRATA_RETURN_IF_ERROR(write(process_, now, closed));
+  const std::lock_guard lock(mutex_);
+  written_ = now;
+  closed_ = closed;
+  return {};
+}
+
+Result<void> Numbers::write(const std::string& process, const Totals& totals, bool closed) {
+  const std::string text = json::serialize(json::object{{"process", process},
+                                                        {"files", totals.files},
+                                                        {"rows", totals.rows},
+                                                        {"bytes", totals.bytes},
+                                                        {"last_landed", totals.last_landed},
+                                                        {"closed", closed}});
+  const std::string name = process + std::string(kSuffix);
+  return io::publish_replacing(
+      fs_, {.to = {*folder_, name}, .staging = publisher_.staging(), .bytes = text});
+}
+
+Result<void> Numbers::recount(const std::string& process) {
+  STRATA_ASSIGN_OR_RETURN(const auto data, publisher_.open_data(""));
+  STRATA_ASSIGN_OR_RETURN(const auto entries, fs_.list(*data));
+  const std::string prefix = process + "/";
+  Totals totals;
+  for (const io::DirEntry& entry : entries) {
+    if (entry.type != io::FileType::kFile || !entry.name.ends_with(".parquet")) continue;
+    const auto facts = facts_.read({*data, entry.name});
+    // The anchor and foreign files are no batches; `strata verify` names the latter.
+    if (!facts && facts.error().code == Code::kBadBatch) continue;
+    if (!facts) return facts.error();
+    if (facts->attempt.starts_with(prefix)) totals.add(one(*facts));
+  }
+  if (totals.files == 0) {
+    const auto there = fs_.stat({*folder_, process + std::string(kSuffix)});
+    if (!there && there.error().code == Code::kNotFound) return {};
+  }
+  STRATA_RETURN_IF_ERROR(write(process, totals, true));
+  io::kill_point("numbers:after_recount");
+  const std::lock_guard lock(mutex_);
+  others_known_ = false;
+  return {};
+}
+
+}  // namespace strata::stream

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/ids.h"
+#include "io/batch_facts.h"
+#include "io/file_system.h"
+#include "io/publish.h"
+
+namespace strata::stream {
+
+/// What a stream holds.
+struct Totals {
+  std::uint64_t files = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;  // of the Parquet files
+  std::string last_landed;  // the newest arrival; empty: nothing landed
+  bool operator==(const Totals&) const = default;
+  void add(const Totals& other);
+};
+
+/// A stream's counters, kept in memory and checkpointed to `numbers/<process>.json`: one file per
+/// process, summed. A batch is counted by the process whose attempt its file names, so a process
+/// that died is recounted from the files alone, whoever is landing meanwhile. No lock, no DuckDB,
+/// no walk but after an unclean end. Thread-safe.
+class Numbers {
+ public:
+  static Result<std::unique_ptr<Numbers>> open(io::FileSystem& fs, const Clock& clock,
+                                               io::Publisher& publisher, io::FactsReader& facts,
+                                               std::string process);
+
+  /// This process's attempt landed.
+  void landed(const io::BatchFacts& facts);
+  /// A publish of this process under `id` failed after it may have claimed the id: should the file
+  /// ever land, it is counted here, whoever finishes it.
+  void in_doubt(const BatchId& id);
+  /// Own and others'; the others' checkpoints are read at most once a second.
+  Totals totals();
+
+  /// Writes what changed since the last one, once what was in doubt is looked at. `closed`: this
+  /// process lands nothing more.
+  Result<void> checkpoint(bool closed);
+  /// Counts the files of a process that ended, and closes its checkpoint. Durable.
+  Result<void> recount(const std::string& process);
+
+  Numbers(io::FileSystem& fs, const Clock& clock, io::Publisher& publisher, io::FactsReader& facts,
+          std::string process, std::unique_ptr<io::Directory> folder);
+
+ private:
+  Result<void> write(const std::string& process, const Totals& totals, bool closed);
+  Result<std::map<std::string, Totals>> read_others();
+  Result<void> settle_doubts();
+
+  io::FileSystem& fs_;
+  const Clock& clock_;
+  io::Publisher& publisher_;
+  io::FactsReader& facts_;
+  const std::string process_;
+  const std::unique_ptr<io::Directory> folder_;
+
+  std::mutex mutex_;
+  Totals own_;
+  Totals written_;
+  bool closed_ = false;
+  std::set<BatchId> doubts_;
+  std::map<std::string, Totals> others_;
+  SteadyTime others_read_at_{};
+  bool others_known_ = false;
+};
+
+}  // namespace strata::stream

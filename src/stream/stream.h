@@ -1,0 +1,99 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/ids.h"
+#include "io/file_system.h"
+#include "io/publish.h"
+#include "kb/knowledgebases.h"
+#include "kb/root.h"
+#include "parquet/batch_writer.h"
+#include "stream/batch_file.h"
+#include "stream/columns.h"
+#include "stream/numbers.h"
+#include "stream/receiver.h"
+#include "stream/rejects.h"
+
+namespace strata::stream {
+
+/// What every stream of a process borrows; all of it outlives them.
+struct StreamServices {
+  io::FileSystem& fs;
+  const Clock& clock;
+  kb::Root& root;
+  parquet::BatchWriter& writer;
+};
+
+enum class ViewState : std::uint8_t { kDeferred, kReady, kError };
+std::string_view view_state_name(ViewState state);
+
+/// One stream of one kb in this process: its folder, receiver, registry, counters and rejects.
+/// Lives as long as the process. Thread-safe.
+class Stream {
+ public:
+  /// Makes what is missing of the folder. The receiver file is written last, by publish_receiver:
+  /// a stream exists once that is durable.
+  static Result<std::unique_ptr<Stream>> open(const StreamServices& services,
+                                              kb::Knowledgebase& knowledgebase, const StreamId& id);
+
+  kb::Knowledgebase& knowledgebase() const { return knowledgebase_; }
+  const StreamId& id() const { return id_; }
+  /// `raw_extracted.stream_<id>`
+  std::string table() const { return "raw_extracted.stream_" + id_.str(); }
+  /// `<stream folder>/data`, what the view reads below.
+  std::string data_path() const { return publisher_->stream().path() + "/data"; }
+
+  Receiver receiver() const;
+  /// The newest `receiver/<n>.json`. kNotFound: the stream does not exist (yet).
+  Result<void> load_receiver();
+  /// Makes `receiver` the next settings. kExists: another process was first; load and compare.
+  Result<void> publish_receiver(const Receiver& receiver);
+
+  io::Publisher& publisher() { return *publisher_; }
+  Columns& columns() { return *columns_; }
+  Numbers& numbers() { return *numbers_; }
+  Rejects& rejects() { return *rejects_; }
+
+  /// Settles what ended processes left behind: their claimed batches and their numbers.
+  Result<io::Publisher::Recovery> recover();
+  /// A clean stop, after the last landing: closes the numbers, gives the staging folder back.
+  Result<void> close();
+
+  /// Whether the newest generation is known to hold this stream's view over this very folder. A
+  /// level, not an edge: anybody who finds it false asks for the view job.
+  bool view_ready() const { return view_ready_.load(std::memory_order_acquire); }
+  void set_view_ready();
+  void set_view_error(const std::string& reason);
+  ViewState view_state() const;
+  std::string view_error() const;
+
+  Stream(const StreamServices& services, kb::Knowledgebase& knowledgebase, StreamId id);
+
+ private:
+  Result<void> open_parts(const std::string& folder);
+
+  const StreamServices services_;
+  kb::Knowledgebase& knowledgebase_;
+  const StreamId id_;
+  FooterFactsReader facts_;
+  io::EmptyLedger ledger_;
+  std::unique_ptr<io::Publisher> publisher_;
+  std::unique_ptr<io::Directory> receiver_folder_;
+  std::unique_ptr<Columns> columns_;
+  std::unique_ptr<Numbers> numbers_;
+  std::unique_ptr<Rejects> rejects_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  Receiver receiver_;
+  std::uint64_t receiver_number_ = 0;
+  std::string view_error_;
+  std::atomic<bool> view_ready_ = false;
+};
+
+}  // namespace strata::stream

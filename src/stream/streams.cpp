@@ -1,0 +1,176 @@
+#include "stream/streams.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/nearest.h"
+#include "io/numbered.h"
+
+namespace strata::stream {
+
+Streams::Streams(const StreamServices& services, kb::Knowledgebases& knowledgebases, ViewJob& views)
+    : services_(services), knowledgebases_(knowledgebases), views_(views) {}
+
+Stream* Streams::find_open(kb::Knowledgebase& knowledgebase, const StreamId& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = streams_.find({knowledgebase.id().str(), id.str()});
+  return found == streams_.end() ? nullptr : found->second.get();
+}
+
+std::vector<Stream*> Streams::open_streams() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Stream*> streams;
+  for (const auto& [key, stream] : streams_) streams.push_back(stream.get());
+  return streams;
+}
+
+std::vector<std::string> Streams::problems() const {
+  const std::lock_guard lock(mutex_);
+  return problems_;
+}
+
+Result<void> Streams::open_all() {
+  STRATA_ASSIGN_OR_RETURN(const auto knowledgebases, knowledgebases_.list());
+  for (kb::Knowledgebase* knowledgebase : knowledgebases) {
+    STRATA_ASSIGN_OR_RETURN(const auto ids, ids_on_disk(*knowledgebase));
+    for (const StreamId& id : ids) {
+      const auto opened = find(*knowledgebase, id);
+      if (opened) continue;
+      const std::lock_guard lock(mutex_);
+      problems_.push_back(fmt::format("stream {} of knowledgebase {} cannot be opened: {}",
+                                      id.str(), knowledgebase->id().str(), opened.error().message));
+    }
+  }
+  return {};
+}
+
+Result<bool> Streams::has_receiver(kb::Knowledgebase& knowledgebase, const StreamId& id) {
+  const auto absent = [](const Error& error) { return error.code == Code::kNotFound; };
+  auto folder = services_.fs.open_directory_at({knowledgebase.streams(), id.str()});
+  if (!folder) return absent(folder.error()) ? Result<bool>(false) : std::move(folder).error();
+  auto receiver = services_.fs.open_directory_at({**folder, "receiver"});
+  if (!receiver)
+    return absent(receiver.error()) ? Result<bool>(false) : std::move(receiver).error();
+  STRATA_ASSIGN_OR_RETURN(const auto newest, io::read_newest(services_.fs, **receiver, ".json"));
+  return newest.has_value();
+}
+
+Result<Stream*> Streams::open(kb::Knowledgebase& knowledgebase, const StreamId& id) {
+  STRATA_ASSIGN_OR_RETURN(auto stream, Stream::open(services_, knowledgebase, id));
+  STRATA_RETURN_IF_ERROR(stream->load_receiver());
+  // Whoever made the receiver may have been ended before its columns were registered.
+  if (const auto columns = stream->receiver().columns) {
+    STRATA_RETURN_IF_ERROR(stream->columns().store(*columns));
+  }
+  STRATA_RETURN_IF_ERROR(stream->recover());
+  ignore(index(*stream), "the catalog is an index; the next start or create repairs it");
+  Stream* opened = stream.get();
+  {
+    const std::lock_guard lock(mutex_);
+    streams_[{knowledgebase.id().str(), id.str()}] = std::move(stream);
+  }
+  if (opened->numbers().totals().files > 0) views_.want(*opened);
+  return opened;
+}
+
+Result<void> Streams::index(Stream& stream) {
+  catalog::Catalog& catalog = stream.knowledgebase().catalog();
+  STRATA_RETURN_IF_ERROR(catalog.put_receiver({stream.id().str(), to_json(stream.receiver())}));
+  STRATA_ASSIGN_OR_RETURN(const auto rows, catalog.manifest());
+  const std::string table = stream.table();
+  const bool there = std::ranges::any_of(
+      rows, [&](const catalog::ManifestRow& row) { return row.table == table; });
+  if (there) return {};
+  return catalog.put_manifest({table, "stream:" + stream.id().str(), std::nullopt, "deferred"});
+}
+
+Result<Streams::Made> Streams::create(kb::Knowledgebase& knowledgebase, const StreamId& id,
+                                      Receiver receiver) {
+  receiver.stream = id.str();
+  receiver.created_at = format_iso8601(services_.clock.wall());
+  STRATA_RETURN_IF_ERROR(check_receiver(receiver));
+  const std::lock_guard opening(open_mutex_);
+  Stream* stream = find_open(knowledgebase, id);
+  bool made = false;
+  if (stream == nullptr) {
+    STRATA_ASSIGN_OR_RETURN(const bool exists, has_receiver(knowledgebase, id));
+    if (!exists) {
+      STRATA_ASSIGN_OR_RETURN(const auto half, Stream::open(services_, knowledgebase, id));
+      const auto published = half->publish_receiver(receiver);
+      if (!published && published.error().code != Code::kExists) return published.error();
+      made = published.has_value();
+      STRATA_RETURN_IF_ERROR(half->close());
+    }
+    STRATA_ASSIGN_OR_RETURN(stream, open(knowledgebase, id));
+  }
+  if (!stream->receiver().same_settings(receiver)) {
+    return make_error(Code::kConflict,
+                      fmt::format("the receiver '{}' exists with other settings; choose another "
+                                  "name, or ask for the settings it has.",
+                                  id.str()));
+  }
+  STRATA_RETURN_IF_ERROR(index(*stream));
+  return Made{stream, made};
+}
+
+Result<Stream*> Streams::find(kb::Knowledgebase& knowledgebase, const StreamId& id) {
+  if (Stream* stream = find_open(knowledgebase, id)) return stream;
+  const std::lock_guard opening(open_mutex_);
+  if (Stream* stream = find_open(knowledgebase, id)) return stream;
+  STRATA_ASSIGN_OR_RETURN(const bool exists, has_receiver(knowledgebase, id));
+  if (!exists) return unknown_stream(knowledgebase, id.str());
+  return open(knowledgebase, id);
+}
+
+Error Streams::unknown_stream(kb::Knowledgebase& knowledgebase, std::string_view typed) {
+  std::vector<std::string> names;
+  if (const auto ids = ids_on_disk(knowledgebase)) {
+    for (const StreamId& id : *ids) names.push_back(id.str());
+  }
+  std::string message = "this knowledgebase has no receiver of that name.";
+  if (const auto near = nearest_name(typed, names)) {
+    message += fmt::format(" Did you mean '{}'?", *near);
+  }
+  message += fmt::format(" Whoever administers it makes one with: strata receiver create {} NAME.",
+                         knowledgebase.id().str());
+  return make_error(Code::kUnknownStream, std::move(message));
+}
+
+Result<std::vector<StreamId>> Streams::ids_on_disk(kb::Knowledgebase& knowledgebase) {
+  STRATA_ASSIGN_OR_RETURN(const auto entries, services_.fs.list(knowledgebase.streams()));
+  std::vector<StreamId> ids;
+  for (const io::DirEntry& entry : entries) {
+    auto id = StreamId::parse(entry.name);
+    if (!id || entry.type != io::FileType::kDirectory) continue;
+    STRATA_ASSIGN_OR_RETURN(const bool exists, has_receiver(knowledgebase, *id));
+    if (exists) ids.push_back(std::move(*id));
+  }
+  std::ranges::sort(ids);
+  return ids;
+}
+
+Result<std::vector<Stream*>> Streams::list(kb::Knowledgebase& knowledgebase) {
+  STRATA_ASSIGN_OR_RETURN(const auto ids, ids_on_disk(knowledgebase));
+  std::vector<Stream*> streams;
+  for (const StreamId& id : ids) {
+    STRATA_ASSIGN_OR_RETURN(Stream* const stream, find(knowledgebase, id));
+    streams.push_back(stream);
+  }
+  return streams;
+}
+
+void Streams::tick() {
+  for (Stream* stream : open_streams()) {
+    ignore(stream->numbers().checkpoint(false), "tried again in a second");
+    if (!stream->view_ready() && stream->numbers().totals().files > 0) views_.want(*stream);
+  }
+}
+
+void Streams::close() {
+  for (Stream* stream : open_streams()) {
+    ignore(stream->close(), "the next start settles what a close could not");
+  }
+}
+
+}  // namespace strata::stream

@@ -1,0 +1,149 @@
+#include "stream/view_job.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/limits.h"
+
+namespace strata::stream {
+namespace {
+
+constexpr std::chrono::milliseconds kResyncWait{15'000};
+
+duck::Sql data_glob(const Stream& stream) {
+  return duck::Sql().glob(stream.data_path(), "/**/*.parquet");
+}
+
+/// Marks the streams whose view over their own folder the newest generation holds; answers the
+/// others.
+Result<std::vector<Stream*>> look(kb::Knowledgebase& knowledgebase,
+                                  const std::vector<Stream*>& streams) {
+  STRATA_ASSIGN_OR_RETURN(const kb::Generation newest, knowledgebase.generations().newest());
+  STRATA_ASSIGN_OR_RETURN(const auto views, knowledgebase.generations().views(newest));
+  std::vector<Stream*> missing;
+  for (Stream* stream : streams) {
+    const std::string name = "stream_" + stream->id().str();
+    const std::string glob = data_glob(*stream).str();
+    const bool there = std::ranges::any_of(views, [&](const duck::View& view) {
+      return view.schema == "raw_extracted" && view.name == name &&
+             view.sql.find(glob) != std::string::npos;
+    });
+    if (there) {
+      stream->set_view_ready();
+    } else {
+      missing.push_back(stream);
+    }
+  }
+  return missing;
+}
+
+void note_in_manifest(Stream& stream) {
+  ignore(stream.knowledgebase().catalog().put_manifest(
+             {stream.table(), "stream:" + stream.id().str(), std::nullopt, "ready"}),
+         "the catalog is an index; the Tables panel asks the stream itself");
+}
+
+Result<void> bring_up(kb::Knowledgebase& knowledgebase, const std::vector<Stream*>& streams,
+                      lock::Purpose purpose) {
+  STRATA_ASSIGN_OR_RETURN(std::vector<Stream*> missing, look(knowledgebase, streams));
+  if (missing.empty()) return {};
+  STRATA_ASSIGN_OR_RETURN(const auto lease,
+                          knowledgebase.lock().acquire({.kb = knowledgebase.id().str(),
+                                                        .stream = missing.front()->id().str(),
+                                                        .purpose = purpose}));
+  STRATA_ASSIGN_OR_RETURN(missing, look(knowledgebase, missing));
+  if (missing.empty()) return {};
+  std::vector<duck::Sql> ddl;
+  for (const Stream* stream : missing) ddl.push_back(view_ddl(*stream));
+  STRATA_ASSIGN_OR_RETURN(const auto published, knowledgebase.generations().publish(ddl));
+  for (Stream* stream : missing) {
+    stream->set_view_ready();
+    note_in_manifest(*stream);
+  }
+  return {};
+}
+
+}  // namespace
+
+duck::Sql view_ddl(const Stream& stream) {
+  duck::Sql sql;
+  sql.raw("CREATE OR REPLACE VIEW raw_extracted.")
+      .ident("stream_" + stream.id().str())
+      .raw(" AS SELECT * EXCLUDE (filename, _batch_id), filename, _batch_id FROM read_parquet(")
+      .append(data_glob(stream))
+      .raw(", union_by_name=true, filename=true, hive_partitioning=false)");
+  return sql;
+}
+
+ViewJob::ViewJob() : thread_([this] { run(); }) {}
+
+ViewJob::~ViewJob() { stop(); }
+
+void ViewJob::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_all();
+  done_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool ViewJob::settled(const Stream& stream) const {
+  // Queued streams of a kb wait for the job that runs for it now: that one may have looked before
+  // their first file landed, so the next one counts.
+  return running_ != &stream.knowledgebase() && !waiting_.contains(&stream.knowledgebase());
+}
+
+void ViewJob::enqueue(Stream& stream, lock::Purpose purpose) {
+  const std::lock_guard lock(mutex_);
+  Waiting& waiting = waiting_[&stream.knowledgebase()];
+  waiting.streams.insert(&stream);
+  if (purpose == lock::Purpose::kResync) waiting.purpose = purpose;
+  work_.notify_one();
+}
+
+void ViewJob::want(Stream& stream) {
+  if (!stream.view_ready()) enqueue(stream, lock::Purpose::kView);
+}
+
+bool ViewJob::want_and_wait(Stream& stream, std::chrono::milliseconds wait) {
+  if (stream.view_ready()) return true;
+  enqueue(stream, lock::Purpose::kView);
+  std::unique_lock lock(mutex_);
+  done_.wait_for(lock, wait, [&] { return stream.view_ready() || stopping_ || settled(stream); });
+  return stream.view_ready();
+}
+
+Result<void> ViewJob::resync(Stream& stream) {
+  enqueue(stream, lock::Purpose::kResync);
+  std::unique_lock lock(mutex_);
+  const bool ended =
+      done_.wait_for(lock, kResyncWait, [&] { return stopping_ || settled(stream); });
+  if (!ended) return make_error(Code::kBusy, "the view is still being looked at; try again soon.");
+  return {};
+}
+
+void ViewJob::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    work_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (stopping_) return;
+    auto node = waiting_.extract(waiting_.begin());
+    running_ = node.key();
+    lock.unlock();
+
+    const std::vector<Stream*> streams(node.mapped().streams.begin(), node.mapped().streams.end());
+    const auto done = bring_up(*node.key(), streams, node.mapped().purpose);
+    for (Stream* stream : streams) {
+      if (!done && !stream->view_ready()) stream->set_view_error(done.error().message);
+    }
+
+    lock.lock();
+    running_ = nullptr;
+    done_.notify_all();
+  }
+}
+
+}  // namespace strata::stream

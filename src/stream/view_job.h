@@ -1,0 +1,63 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "base/error.h"
+#include "duck/sql.h"
+#include "lock/kb_lock.h"
+#include "stream/stream.h"
+
+namespace strata::stream {
+
+/// The stream's view, literally (architecture.md, "The view, literally").
+duck::Sql view_ddl(const Stream& stream);
+
+/// Sees to it that the newest generation of each kb holds the views of its streams. One thread runs
+/// one job per kb at a time for all streams of that kb that wait: it looks in the newest
+/// generation, takes the kb lock only if a view is missing, looks again, and publishes one
+/// generation. Thread-safe.
+class ViewJob {
+ public:
+  ViewJob();
+  ~ViewJob();
+  ViewJob(const ViewJob&) = delete;
+  ViewJob& operator=(const ViewJob&) = delete;
+
+  /// Asks for the stream's view; returns at once. Does nothing when it is ready.
+  void want(Stream& stream);
+  /// The same, and waits until it is ready, a job that tried for it has ended, or `wait` is over.
+  /// Whether it is ready.
+  bool want_and_wait(Stream& stream, std::chrono::milliseconds wait);
+  /// Looks again whatever was known, for the Re-sync button; waits for the job. Counted as
+  /// `resync` if it has to take the lock.
+  Result<void> resync(Stream& stream);
+
+  /// Ends the thread; a job that runs is finished first. Idempotent.
+  void stop();
+
+ private:
+  struct Waiting {
+    std::set<Stream*> streams;
+    lock::Purpose purpose = lock::Purpose::kView;
+  };
+  void run();
+  void enqueue(Stream& stream, lock::Purpose purpose);
+  /// With mutex_ held: whether no job that may still see to `stream` is queued or running.
+  bool settled(const Stream& stream) const;
+
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::condition_variable done_;
+  std::map<kb::Knowledgebase*, Waiting> waiting_;
+  const kb::Knowledgebase* running_ = nullptr;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace strata::stream
