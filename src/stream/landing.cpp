@@ -28,6 +28,32 @@ Error reused(const BatchId& id, const io::BatchFacts& first, const std::string& 
           id.str(), first.arrived_at, first.body_sha256, body_sha256));
 }
 
+/// What `failed/<name>.err` says.
+struct ReasonFile {
+  std::string_view name;
+  std::string_view code;
+  std::string_view detail;
+  std::string_view body_sha256;
+};
+
+std::string reason_json(const ReasonFile& reason, WallTime rejected_at,
+                        const ndjson::Rejection& rejection) {
+  json::array errors;
+  for (const ndjson::LineError& error : rejection.errors) {
+    json::object line{{"line", error.line}};
+    if (!error.column.empty()) line["column"] = error.column;
+    line["reason"] = error.reason;
+    errors.push_back(std::move(line));
+  }
+  return json::serialize(json::object{{"batch_id", reason.name},
+                                      {"rejected_at", format_iso8601(rejected_at)},
+                                      {"code", reason.code},
+                                      {"detail", reason.detail},
+                                      {"body_sha256", reason.body_sha256},
+                                      {"errors", std::move(errors)},
+                                      {"error_count", rejection.error_count}});
+}
+
 /// One attempt to land one batch; what its steps share.
 class Attempt {
  public:
@@ -147,29 +173,15 @@ class Attempt {
       detail = fmt::format("line {}: {} Nothing landed.", first.line, first.reason);
     }
     if (!rejection.advice.empty()) detail += " " + rejection.advice;
-    ignore(stream_.rejects().keep({.name = id_.str(),
-                                   .body = batch_.body,
-                                   .reason_json = reason_json(detail, rejection)}),
-           "failed/ is best effort; the answer carries the reasons");
+    const ReasonFile reason{
+        .name = id_.str(), .code = "bad_batch", .detail = detail, .body_sha256 = body_sha256_};
+    ignore(
+        stream_.rejects().keep({.name = id_.str(),
+                                .body = batch_.body,
+                                .reason_json = reason_json(reason, batch_.arrived_at, rejection)}),
+        "failed/ is best effort; the answer carries the reasons");
     return std::unexpected(
         Refusal{make_error(Code::kBadBatch, std::move(detail)), std::move(rejection)});
-  }
-
-  std::string reason_json(const std::string& detail, const ndjson::Rejection& rejection) const {
-    json::array errors;
-    for (const ndjson::LineError& error : rejection.errors) {
-      json::object line{{"line", error.line}};
-      if (!error.column.empty()) line["column"] = error.column;
-      line["reason"] = error.reason;
-      errors.push_back(std::move(line));
-    }
-    return json::serialize(json::object{{"batch_id", id_.str()},
-                                        {"rejected_at", format_iso8601(batch_.arrived_at)},
-                                        {"code", "bad_batch"},
-                                        {"detail", detail},
-                                        {"body_sha256", body_sha256_},
-                                        {"errors", std::move(errors)},
-                                        {"error_count", rejection.error_count}});
   }
 
   const StreamServices& services_;
@@ -184,6 +196,18 @@ class Attempt {
 std::expected<Landed, Refusal> land(const StreamServices& services, Stream& stream,
                                     const Batch& batch) {
   return Attempt(services, stream, batch).run();
+}
+
+void keep_rejected(const StreamServices& services, Stream& stream, std::string_view body,
+                   const Error& reason) {
+  const std::string name = uuid_v7(services.clock);
+  const std::string digest = sha256_hex(body);
+  const ReasonFile file{
+      .name = name, .code = "bad_id", .detail = reason.message, .body_sha256 = digest};
+  ignore(stream.rejects().keep({.name = name,
+                                .body = body,
+                                .reason_json = reason_json(file, services.clock.wall(), {})}),
+         "failed/ is best effort; the answer carries the reason");
 }
 
 }  // namespace strata::stream

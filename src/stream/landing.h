@@ -39,4 +39,9 @@ struct Refusal {
 std::expected<Landed, Refusal> land(const StreamServices& services, Stream& stream,
                                     const Batch& batch);
 
+/// Keeps a body that was refused before it could be landed (an illegal id) in failed/, under a
+/// generated name. Best effort.
+void keep_rejected(const StreamServices& services, Stream& stream, std::string_view body,
+                   const Error& reason);
+
 }  // namespace strata::stream

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "api/handlers.h"
+#include "api/json.h"
+#include "api/problem.h"
+#include "base/limits.h"
+#include "stream/landing.h"
+
+namespace strata::api {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::array<std::string_view, 4> kMediaTypes{
+    "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"};
+
+constexpr std::string_view kWithoutId =
+    "no Idempotency-Key: sending this batch again would add its rows again";
+
+std::string working_curl(const http::Request& head) {
+  return fmt::format(
+      "This works: curl --data-binary @FILE -H 'Content-Type: application/x-ndjson' "
+      "-H 'Idempotency-Key: ID' http://{}{}",
+      head.header("Host").value_or("HOST"), head.path);
+}
+
+Result<void> check_media_type(const http::Request& head) {
+  const auto type = head.header("Content-Type");
+  if (!type) {
+    // A browser always names a type or its origin: without both, no page can be behind this.
+    if (!head.header("Origin") && !head.header("Sec-Fetch-Site")) return {};
+    return make_error(Code::kUnsupportedMediaType,
+                      "A page has to send Content-Type: application/x-ndjson.");
+  }
+  const std::string media_type = media_type_of(*type);
+  if (std::ranges::find(kMediaTypes, media_type) == kMediaTypes.end()) {
+    std::string hint;
+    if (media_type == "application/x-www-form-urlencoded") {
+      hint = " (curl -d sends this type and loses the line ends)";
+    } else if (media_type == "text/csv") {
+      hint = " (CSV goes in by: strata send KB STREAM FILE.csv)";
+    } else if (media_type == "application/json") {
+      hint = " (one JSON object a line, not one JSON document)";
+    }
+    return make_error(Code::kUnsupportedMediaType,
+                      fmt::format("A batch is application/x-ndjson, not '{}'{}. {}", media_type,
+                                  hint, working_curl(head)));
+  }
+  const std::string parameters = ascii_lower(*type);
+  const auto charset = parameters.find("charset=");
+  if (charset != std::string::npos && parameters.find("utf-8", charset) == std::string::npos) {
+    return make_error(Code::kUnsupportedMediaType,
+                      "A batch is UTF-8; re-encode it and send it "
+                      "without a charset.");
+  }
+  return {};
+}
+
+Result<void> check_encoding(const http::Request& head) {
+  const auto encoding = head.header("Content-Encoding");
+  if (!encoding || ascii_lower(*encoding) == "identity") return {};
+  return make_error(Code::kUnsupportedEncoding,
+                    "Compressed bodies are not taken yet; send the records as they are.");
+}
+
+/// Nothing: the client named no id.
+Result<std::optional<BatchId>> read_batch_id(const http::Request& request) {
+  const std::size_t count = request.header_count("Idempotency-Key");
+  if (count == 0) return std::nullopt;
+  if (count > 1) {
+    return make_error(Code::kBadId, "Idempotency-Key is sent more than once; send one.");
+  }
+  std::string_view text = *request.header("Idempotency-Key");
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
+    text = text.substr(1, text.size() - 2);
+  }
+  STRATA_ASSIGN_OR_RETURN(BatchId id, BatchId::parse(text));
+  return id;
+}
+
+http::Response render(const stream::Landed& landed) {
+  const io::BatchFacts& facts = landed.facts;
+  return json_response(200, json::object{{"batch_id", facts.batch_id},
+                                         {"rows", facts.rows},
+                                         {"columns", facts.columns},
+                                         {"bytes", facts.file_bytes},
+                                         {"file", "data/" + facts.batch_id + ".parquet"},
+                                         {"body_sha256", facts.body_sha256},
+                                         {"file_sha256", facts.file_sha256},
+                                         {"arrived_at", facts.arrived_at},
+                                         {"replayed", landed.replayed}});
+}
+
+std::string_view result_name(const Error& error) {
+  return error.code == Code::kBadBatch || error.code == Code::kBadId ||
+                 error.code == Code::kBatchIdReused
+             ? "rejected"
+             : "error";
+}
+
+}  // namespace
+
+Result<std::uint64_t> admit_batch(const http::Request& head, Services& services) {
+  STRATA_ASSIGN_OR_RETURN(stream::Stream* const stream, stream_of(head, services));
+  STRATA_RETURN_IF_ERROR(check_media_type(head));
+  STRATA_RETURN_IF_ERROR(check_encoding(head));
+  if (head.query.contains("dry_run")) {
+    return make_error(Code::kNotYet, "dry_run is not built yet; nothing was stored.");
+  }
+  if (const auto reason = services.root.degraded()) {
+    return make_error(Code::kDegraded, "This Strata takes no batches now: " + *reason);
+  }
+  return stream->receiver().max_body_bytes;
+}
+
+Result<http::Response> post_batch(const http::Request& request, Services& services) {
+  STRATA_ASSIGN_OR_RETURN(stream::Stream* const stream, stream_of(request, services));
+  const Metrics::StreamLabels labels{stream->knowledgebase().id().str(), stream->id().str()};
+  auto id = read_batch_id(request);
+  if (!id) {
+    stream::keep_rejected(services.stream_services, *stream, request.body, id.error());
+    services.metrics.count_batch(labels, "rejected");
+    return std::move(id).error();
+  }
+  const auto landed =
+      stream::land(services.stream_services, *stream,
+                   {.body = request.body, .id = *id, .arrived_at = request.arrived_at});
+  if (!landed) {
+    const stream::Refusal& refusal = landed.error();
+    services.metrics.count_batch(labels, result_name(refusal.error));
+    if (refusal.rejection) return batch_problem(refusal.error, *refusal.rejection, request);
+    return refusal.error;
+  }
+  services.metrics.count_batch(labels, landed->replayed ? "replayed" : "landed");
+  if (!landed->replayed) services.metrics.count_rows(labels, landed->facts.rows);
+  // The 200 promises landing; that the rows can be queried at once is a courtesy with a limit.
+  services.views.want_and_wait(*stream, limits::kFirstViewWait);
+  services.metrics.observe_ack(services.clock.wall() - request.arrived_at);
+  http::Response response = render(*landed);
+  if (!*id) response.headers.emplace_back("Strata-Warning", kWithoutId);
+  return response;
+}
+
+}  // namespace strata::api

@@ -1,0 +1,56 @@
+#include "api/handlers.h"
+#include "api/json.h"
+
+namespace strata::api {
+namespace {
+
+namespace json = boost::json;
+
+json::object render(const kb::Knowledgebase& knowledgebase) {
+  return {{"id", knowledgebase.id().str()},
+          {"uuid", knowledgebase.uuid()},
+          {"backend", knowledgebase.backend()},
+          {"created_at", knowledgebase.created_at()}};
+}
+
+}  // namespace
+
+Result<kb::Knowledgebase*> knowledgebase_of(const http::Request& request, Services& services) {
+  const auto id = KbId::parse(request.params.at("kb"));
+  if (!id) return make_error(Code::kUnknownKnowledgebase, id.error().message);
+  return services.knowledgebases.find(*id);
+}
+
+Result<http::Response> post_knowledgebase(const http::Request& request, Services& services) {
+  STRATA_ASSIGN_OR_RETURN(const json::object body, read_json_body(request, {"id", "backend"}));
+  const json::value* id_text = body.if_contains("id");
+  if (id_text == nullptr || !id_text->is_string()) {
+    return make_error(Code::kBadRequest, R"(Name the knowledgebase: {"id":"demo"}.)");
+  }
+  std::string backend = "file";
+  if (const json::value* asked = body.if_contains("backend")) {
+    if (!asked->is_string()) return make_error(Code::kBadRequest, "backend is file or postgres.");
+    backend = asked->as_string().c_str();
+  }
+  STRATA_ASSIGN_OR_RETURN(const KbId id, KbId::parse(std::string_view(id_text->as_string())));
+  STRATA_ASSIGN_OR_RETURN(const kb::Knowledgebase* const made,
+                          services.knowledgebases.create(id, backend));
+  return json_response(201, render(*made));
+}
+
+Result<http::Response> list_knowledgebases(const http::Request&, Services& services) {
+  STRATA_ASSIGN_OR_RETURN(const auto knowledgebases, services.knowledgebases.list());
+  json::array list;
+  for (const kb::Knowledgebase* knowledgebase : knowledgebases) {
+    list.push_back(render(*knowledgebase));
+  }
+  return json_response(200, json::object{{"knowledgebase", std::move(list)}});
+}
+
+Result<http::Response> get_knowledgebase(const http::Request& request, Services& services) {
+  STRATA_ASSIGN_OR_RETURN(const kb::Knowledgebase* const knowledgebase,
+                          knowledgebase_of(request, services));
+  return json_response(200, render(*knowledgebase));
+}
+
+}  // namespace strata::api

@@ -1,0 +1,86 @@
+#include "api/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <utility>
+
+namespace strata::api {
+namespace {
+
+const prometheus::Histogram::BucketBoundaries kAckSeconds{
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
+
+prometheus::MetricFamily family_of(const Metrics::Reading& reading) {
+  prometheus::MetricFamily family;
+  family.name = reading.name;
+  family.help = reading.help;
+  family.type = reading.counter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
+  for (const Metrics::Sample& sample : reading.samples) {
+    prometheus::ClientMetric metric;
+    for (const auto& [name, value] : sample.labels) metric.label.push_back({name, value});
+    (reading.counter ? metric.counter.value : metric.gauge.value) = sample.value;
+    family.metric.push_back(std::move(metric));
+  }
+  return family;
+}
+
+}  // namespace
+
+struct Metrics::Parts {
+  prometheus::Registry registry;
+  prometheus::Family<prometheus::Counter>& batches = prometheus::BuildCounter()
+                                                         .Name("strata_batches_total")
+                                                         .Help("Batches by what became of them")
+                                                         .Register(registry);
+  prometheus::Family<prometheus::Counter>& rows =
+      prometheus::BuildCounter().Name("strata_rows_total").Help("Rows landed").Register(registry);
+  prometheus::Family<prometheus::Counter>& queries = prometheus::BuildCounter()
+                                                         .Name("strata_queries_total")
+                                                         .Help("Queries by outcome")
+                                                         .Register(registry);
+  prometheus::Histogram& ack = prometheus::BuildHistogram()
+                                   .Name("strata_ack_seconds")
+                                   .Help("From a batch's arrival to its 200")
+                                   .Register(registry)
+                                   .Add({}, kAckSeconds);
+  std::function<std::vector<Reading>()> read;
+};
+
+Metrics::Metrics() : parts_(std::make_unique<Parts>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::count_batch(const StreamLabels& stream, std::string_view result) {
+  parts_->batches
+      .Add({{"kb", stream.kb}, {"stream", stream.stream}, {"result", std::string(result)}})
+      .Increment();
+}
+
+void Metrics::count_rows(const StreamLabels& stream, std::uint64_t rows) {
+  parts_->rows.Add({{"kb", stream.kb}, {"stream", stream.stream}})
+      .Increment(static_cast<double>(rows));
+}
+
+void Metrics::observe_ack(std::chrono::nanoseconds duration) {
+  parts_->ack.Observe(std::chrono::duration<double>(duration).count());
+}
+
+void Metrics::count_query(std::string_view result) {
+  parts_->queries.Add({{"result", std::string(result)}}).Increment();
+}
+
+void Metrics::on_look(std::function<std::vector<Reading>()> read) {
+  parts_->read = std::move(read);
+}
+
+std::string Metrics::text() const {
+  std::vector<prometheus::MetricFamily> families = parts_->registry.Collect();
+  if (parts_->read) {
+    for (const Reading& reading : parts_->read()) families.push_back(family_of(reading));
+  }
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace strata::api

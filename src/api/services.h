@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "api/metrics.h"
+#include "base/clock.h"
+#include "duck/worker_pool.h"
+#include "kb/knowledgebases.h"
+#include "kb/root.h"
+#include "lock/kb_lock.h"
+#include "stream/streams.h"
+
+namespace strata::api {
+
+/// What handlers work with. Made by app/, outlives every request.
+struct Services {
+  const Clock& clock;
+  kb::Root& root;
+  kb::Knowledgebases& knowledgebases;
+  duck::WorkerPool& workers;
+  const stream::StreamServices& stream_services;
+  stream::Streams& streams;
+  stream::ViewJob& views;
+  lock::AcquisitionCounter& acquisitions;
+  Metrics& metrics;
+  std::string version;
+};
+
+}  // namespace strata::api
