@@ -1,5 +1,7 @@
 #include "api/routes.h"
 
+#include <spdlog/spdlog.h>
+
 #include <expected>
 #include <utility>
 
@@ -14,10 +16,19 @@ using Handle = Result<http::Response> (*)(const http::Request&, Services&);
 /// ".../strata" in interface.md.
 constexpr char kStrata[] = "/knowledgebase/{kb}/strata";
 
+/// What the client is not told, for whoever runs the server.
+void log_failure(const Error& error, const http::Request& request) {
+  if (status_of(error.code) < 500) return;
+  spdlog::error("{} {} {}: {} [{}]", request.request_id, request.method, request.path,
+                error.message, error.detail);
+}
+
 http::Handler handler(Handle handle, Services& services) {
   return [handle, &services](const http::Request& request) {
     auto response = handle(request, services);
-    return response ? std::move(*response) : problem(response.error(), request);
+    if (response) return std::move(*response);
+    log_failure(response.error(), request);
+    return problem(response.error(), request);
   };
 }
 

@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "app/serve.h"
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "duck/copy_batch_writer.h"
+#include "duck/worker_pool.h"
+#include "strata_version.h"
+
+namespace strata::app {
+namespace {
+
+void run_serve(const ServeOptions& options, cli::CommandContext& context) {
+  const auto served = serve(options);
+  if (served) return;
+  *context.err << "strata serve: " << served.error().message << '\n';
+  if (!served.error().detail.empty()) *context.err << "  " << served.error().detail << '\n';
+  context.exit_code =
+      served.error().code == Code::kBadRequest ? cli::ExitCode::kUsage : cli::ExitCode::kRefused;
+}
+
+void add_serve_command(CLI::App& app, ServeOptions& options, std::vector<std::string>& hosts,
+                       cli::CommandContext& context) {
+  CLI::App* serve_command = app.add_subcommand("serve", "Run the server");
+  serve_command->add_option("--listen", options.listen, "Address and port")->capture_default_str();
+  serve_command->add_option("--data", options.data, "The root folder; made when missing")
+      ->capture_default_str();
+  serve_command->add_option("--node", options.node, "This node's name")->capture_default_str();
+  serve_command->add_option("--allow-host", hosts,
+                            "A Host name to answer for besides localhost; may be repeated");
+  serve_command->add_option("--log-format", options.log_format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  serve_command->footer("Example:\n  strata serve --data ./strata-data");
+  serve_command->callback([&options, &hosts, &context] {
+    options.allowed_hosts.insert(hosts.begin(), hosts.end());
+    run_serve(options, context);
+  });
+}
+
+int run(int argc, char** argv) {
+  // Before the command line is looked at: a worker has nothing to do with it, and starts often.
+  if (argc == 2 && std::string_view(argv[1]) == "worker") return duck::worker_main();
+
+  SystemClock clock;
+  cli::CommandContext context = cli::system_context(clock);
+  CLI::App app("Strata: records in over HTTP, one Parquet file a batch, rows out over SQL.",
+               "strata");
+  app.set_version_flag("--version",
+                       fmt::format("strata {} (DuckDB {})", kVersion, duck::library_version()));
+  app.footer(
+      "Example:\n  strata serve --data ./strata-data\n"
+      "Every command has --help with an example that works.");
+  ServeOptions options;
+  options.program = std::filesystem::read_symlink("/proc/self/exe");
+  std::vector<std::string> hosts;
+  add_serve_command(app, options, hosts, context);
+  cli::add_client_commands(app, context);
+  return cli::run(app, argc, argv, context);
+}
+
+}  // namespace
+}  // namespace strata::app
+
+int main(int argc, char** argv) {
+  // One of the two places where an exception of a library ends (style.md 2.3).
+  try {
+    return strata::app::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "strata: " << error.what() << '\n';
+    return 1;
+  }
+}
