@@ -55,8 +55,16 @@ class Knowledgebases {
   /// kUnknownKnowledgebase with the nearest existing name and how to make one. Looks on the disk
   /// when this process has not met the id yet. The pointer is never null and stays valid.
   virtual Result<Knowledgebase*> find(const KbId& id) = 0;
-  /// All of them, by id, as the disk has them now.
+  /// All of them, by id, as the disk has them now; without those that cannot be opened, because
+  /// one that is damaged must not take the others away.
   virtual Result<std::vector<Knowledgebase*>> list() = 0;
+
+  struct Unopened {
+    std::string id;
+    Error error;
+  };
+  /// Those the last list() had to leave out, and why.
+  virtual std::vector<Unopened> unopened() const = 0;
 };
 
 }  // namespace strata::kb

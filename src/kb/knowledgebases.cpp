@@ -1,0 +1,302 @@
+#include "kb/knowledgebases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/nearest.h"
+#include "catalog/sqlite_catalog.h"
+#include "io/numbered.h"
+#include "kb/failure.h"
+#include "kb/file_generations.h"
+#include "kb/json_object.h"
+#include "kb/staging.h"
+#include "lock/file_kb_lock.h"
+
+namespace strata::kb {
+namespace {
+
+constexpr std::string_view kFolder = "kb";
+constexpr std::string_view kIdentityFile = "kb.json";
+constexpr std::string_view kCatalogFile = "catalog.sqlite";
+constexpr std::string_view kStagingFolder = "staging";
+constexpr std::string_view kFileBackend = "file";
+constexpr std::string_view kPostgresBackend = "postgres";
+constexpr std::uint64_t kSmallFileBytesMax = 64ULL * 1024;
+
+/// What kb.json holds. The settings are read by those who use them.
+struct Identity {
+  std::string uuid;
+  std::string backend;
+  std::string created_at;
+};
+
+/// The folders of a kb that are held open for life. Each is durable when it is here.
+struct Folders {
+  std::unique_ptr<io::Directory> kb;
+  std::unique_ptr<io::Directory> streams;
+};
+
+Result<void> check_backend(std::string_view backend) {
+  if (backend == kFileBackend) return {};
+  if (backend == kPostgresBackend) {
+    return make_error(Code::kNotYet,
+                      "The backend 'postgres' comes with a later version: use 'file'.");
+  }
+  return make_error(Code::kBadRequest,
+                    "There is no such backend: use 'file', which needs no other service.");
+}
+
+/// Nothing: the kb is not there, or not wholly made. kb.json is written last, so it is what makes a
+/// folder a kb.
+Result<std::optional<Identity>> read_identity(io::FileSystem& fs, const io::Directory& folder,
+                                              const KbId& id) {
+  const auto bytes = fs.read({folder, kIdentityFile}, kSmallFileBytesMax);
+  if (!bytes && bytes.error().code == Code::kNotFound) return std::nullopt;
+  if (!bytes) return bytes.error();
+  const auto object = parse_object(*bytes);
+  const auto uuid = object ? text_at(*object, "uuid") : std::nullopt;
+  const auto backend = object ? text_at(*object, "backend") : std::nullopt;
+  const auto created = object ? text_at(*object, "created") : std::nullopt;
+  if (!uuid || uuid->empty() || !backend || !created) {
+    return make_error(Code::kIo, fmt::format("The file kb.json of knowledgebase '{}' is damaged: "
+                                             "put it back from a backup.",
+                                             id.str()));
+  }
+  return Identity{*uuid, *backend, *created};
+}
+
+class FileKnowledgebase final : public Knowledgebase {
+ public:
+  FileKnowledgebase(const KbServices& services, KbId id, Identity identity, Folders folders,
+                    std::unique_ptr<Generations> generations)
+      : id_(std::move(id)),
+        identity_(std::move(identity)),
+        folders_(std::move(folders)),
+        catalog_(
+            catalog::make_sqlite_catalog(fmt::format("{}/{}", folders_.kb->path(), kCatalogFile))),
+        lock_(lock::make_file_kb_lock(services.fs, services.clock, *folders_.kb,
+                                      services.acquisitions)),
+        generations_(std::move(generations)) {}
+
+  const KbId& id() const override { return id_; }
+  const std::string& uuid() const override { return identity_.uuid; }
+  const std::string& backend() const override { return identity_.backend; }
+  const std::string& created_at() const override { return identity_.created_at; }
+  const std::string& folder() const override { return folders_.kb->path(); }
+  const io::Directory& streams() const override { return *folders_.streams; }
+  catalog::Catalog& catalog() override { return *catalog_; }
+  lock::KbLock& lock() override { return *lock_; }
+  Generations& generations() override { return *generations_; }
+
+ private:
+  const KbId id_;
+  const Identity identity_;
+  const Folders folders_;
+  const std::unique_ptr<catalog::Catalog> catalog_;
+  const std::unique_ptr<lock::KbLock> lock_;
+  const std::unique_ptr<Generations> generations_;
+};
+
+class FileKnowledgebases final : public Knowledgebases {
+ public:
+  explicit FileKnowledgebases(const KbServices& services) : services_(services), fs_(services.fs) {}
+
+  Result<Knowledgebase*> create(const KbId& id, const std::string& backend) override {
+    STRATA_RETURN_IF_ERROR(check_backend(backend));
+    const std::lock_guard disk(disk_mutex_);
+    auto made = make(id, backend);
+    if (!made && made.error().code == Code::kConflict) return made;
+    if (!made) return about(id, "created", made.error());
+    return made;
+  }
+
+  Result<Knowledgebase*> find(const KbId& id) override {
+    if (Knowledgebase* known = known_or_null(id)) return known;
+    const std::lock_guard disk(disk_mutex_);
+    return find_on_disk(id);
+  }
+
+  Result<std::vector<Knowledgebase*>> list() override {
+    const std::lock_guard disk(disk_mutex_);
+    STRATA_ASSIGN_OR_RETURN(const auto ids, ids_on_disk());
+    std::vector<Knowledgebase*> all;
+    std::vector<Unopened> unopened;
+    for (const KbId& id : ids) {
+      auto found = find_on_disk(id);
+      if (found) {
+        all.push_back(*found);
+      } else if (found.error().code == Code::kBusy) {
+        return found.error();
+      } else {
+        unopened.push_back({id.str(), found.error()});
+      }
+    }
+    const std::lock_guard lock(mutex_);
+    unopened_ = std::move(unopened);
+    return all;
+  }
+
+  std::vector<Unopened> unopened() const override {
+    const std::lock_guard lock(mutex_);
+    return unopened_;
+  }
+
+ private:
+  static Error about(const KbId& id, std::string_view what, const Error& cause) {
+    return failed_to(fmt::format("Knowledgebase '{}' could not be {}", id.str(), what), cause);
+  }
+
+  Knowledgebase* known_or_null(const KbId& id) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find(id);
+    return found == known_.end() ? nullptr : found->second.get();
+  }
+
+  /// `<root>/kb`, made when this process first asks for it. Call with disk_mutex_ held, like all
+  /// that follow.
+  Result<const io::Directory*> folder() {
+    if (folder_ == nullptr) {
+      auto opened = io::ensure_directory(fs_, {services_.root.directory(), kFolder});
+      if (!opened)
+        return failed_to("The folder of the knowledgebases could not be opened", opened.error());
+      folder_ = std::move(opened).value();
+    }
+    return folder_.get();
+  }
+
+  /// The kb's own folder, never made here. kNotFound: there is none.
+  Result<std::unique_ptr<io::Directory>> open_folder(const KbId& id) {
+    STRATA_ASSIGN_OR_RETURN(const io::Directory* parent, folder());
+    return fs_.open_directory_at({*parent, id.str()});
+  }
+
+  /// Makes what is missing of a kb but kb.json; every step may be the first or a repetition.
+  Result<Folders> ensure_folders(const KbId& id) {
+    STRATA_ASSIGN_OR_RETURN(const io::Directory* parent, folder());
+    Folders folders;
+    STRATA_ASSIGN_OR_RETURN(folders.kb, io::ensure_directory(fs_, {*parent, id.str()}));
+    STRATA_ASSIGN_OR_RETURN(const auto strata, io::ensure_directory(fs_, {*folders.kb, "strata"}));
+    STRATA_ASSIGN_OR_RETURN(folders.streams, io::ensure_directory(fs_, {*strata, "streams"}));
+    for (const std::string_view name : {"snapshots", "ontology", "tables"}) {
+      STRATA_RETURN_IF_ERROR(io::ensure_directory(fs_, {*strata, name}));
+    }
+    return folders;
+  }
+
+  Result<std::unique_ptr<Generations>> open_generations_in(const io::Directory& kb_folder) {
+    return open_generations({.fs = fs_,
+                             .clock = services_.clock,
+                             .workers = services_.workers,
+                             .kb_folder = kb_folder,
+                             .process = services_.root.process()});
+  }
+
+  Result<Knowledgebase*> make(const KbId& id, const std::string& backend) {
+    const Error exists =
+        make_error(Code::kConflict, fmt::format("Knowledgebase '{}' exists already.", id.str()));
+    if (known_or_null(id) != nullptr) return exists;
+    STRATA_ASSIGN_OR_RETURN(Folders folders, ensure_folders(id));
+    STRATA_ASSIGN_OR_RETURN(const auto there, read_identity(fs_, *folders.kb, id));
+    if (there) return exists;
+    STRATA_ASSIGN_OR_RETURN(auto generations, open_generations_in(*folders.kb));
+    STRATA_ASSIGN_OR_RETURN(const auto staging,
+                            io::ensure_directory(fs_, {*folders.kb, kStagingFolder}));
+    Identity identity{uuid_v4(), backend, format_iso8601(services_.clock.wall())};
+    const std::string bytes = render({{"uuid", identity.uuid},
+                                      {"backend", identity.backend},
+                                      {"created", identity.created_at},
+                                      {"settings", {{"time_zone", "UTC"}}}});
+    STRATA_ASSIGN_OR_RETURN(const bool first,
+                            publish_once(fs_, {{*folders.kb, kIdentityFile},
+                                               *staging,
+                                               staged_name({"", services_.root.process(), "json"}),
+                                               bytes}));
+    if (!first) return exists;
+    return remember(id, std::move(identity), std::move(folders), std::move(generations));
+  }
+
+  Result<Knowledgebase*> find_on_disk(const KbId& id) {
+    if (Knowledgebase* known = known_or_null(id)) return known;
+    const auto folder = open_folder(id);
+    if (!folder && folder.error().code == Code::kNotFound) return unknown(id);
+    if (!folder) return about(id, "opened", folder.error());
+    auto identity = read_identity(fs_, **folder, id);
+    if (!identity) return about(id, "opened", identity.error());
+    if (!*identity) return unknown(id);
+    auto loaded = load(id, **std::move(identity));
+    if (!loaded) return about(id, "opened", loaded.error());
+    return loaded;
+  }
+
+  Result<Knowledgebase*> load(const KbId& id, Identity identity) {
+    STRATA_RETURN_IF_ERROR(check_backend(identity.backend));
+    STRATA_ASSIGN_OR_RETURN(Folders folders, ensure_folders(id));
+    STRATA_ASSIGN_OR_RETURN(auto generations, open_generations_in(*folders.kb));
+    return remember(id, std::move(identity), std::move(folders), std::move(generations));
+  }
+
+  Knowledgebase* remember(const KbId& id, Identity identity, Folders folders,
+                          std::unique_ptr<Generations> generations) {
+    ignore(services_.root.catalog().put_knowledgebase(
+               {id.str(), identity.uuid, identity.backend, identity.created_at}),
+           "the catalog is an index, and every start puts the row again");
+    auto opened = std::make_unique<FileKnowledgebase>(services_, id, std::move(identity),
+                                                      std::move(folders), std::move(generations));
+    ignore(opened->catalog().manifest(), "makes the file now; what fails is told when it is used");
+    const std::lock_guard lock(mutex_);
+    return known_.emplace(id, std::move(opened)).first->second.get();
+  }
+
+  /// By id. Without folders whose name is no id and those that no kb.json makes a kb.
+  Result<std::vector<KbId>> ids_on_disk() {
+    STRATA_ASSIGN_OR_RETURN(const io::Directory* parent, folder());
+    const auto entries = fs_.list(*parent);
+    if (!entries) return failed_to("The knowledgebases could not be listed", entries.error());
+    std::vector<KbId> ids;
+    for (const io::DirEntry& entry : *entries) {
+      auto id = KbId::parse(entry.name);
+      if (!id || entry.type != io::FileType::kDirectory) continue;
+      const auto folder = open_folder(*id);
+      if (folder && fs_.stat({**folder, kIdentityFile})) ids.push_back(*std::move(id));
+    }
+    std::ranges::sort(ids);
+    return ids;
+  }
+
+  Error unknown(const KbId& id) {
+    std::vector<std::string> names;
+    if (const auto ids = ids_on_disk()) {
+      for (const KbId& known : *ids) names.push_back(known.str());
+    }
+    const auto nearest = nearest_name(id.str(), names);
+    return make_error(
+        Code::kUnknownKnowledgebase,
+        fmt::format("There is no knowledgebase '{}'.{} `strata kb create {}` makes it.", id.str(),
+                    nearest ? fmt::format(" Did you mean '{}'?", *nearest) : std::string(),
+                    id.str()));
+  }
+
+  const KbServices services_;
+  io::FileSystem& fs_;
+
+  /// Opening and making take turns; who knows the kb already waits for nobody. Taken before mutex_.
+  std::mutex disk_mutex_;
+  std::unique_ptr<io::Directory> folder_;  // by disk_mutex_
+
+  mutable std::mutex mutex_;
+  std::map<KbId, std::unique_ptr<FileKnowledgebase>> known_;  // by mutex_; nothing ever leaves it
+  std::vector<Unopened> unopened_;                            // by mutex_
+};
+
+}  // namespace
+
+std::unique_ptr<Knowledgebases> Knowledgebases::create(const KbServices& services) {
+  return std::make_unique<FileKnowledgebases>(services);
+}
+
+}  // namespace strata::kb

@@ -1,0 +1,52 @@
+#include "kb/staging.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "base/ids.h"
+
+namespace strata::kb {
+namespace {
+
+constexpr std::chrono::hours kLeftoverAge{1};
+constexpr std::size_t kRandomBytes = 8;
+
+}  // namespace
+
+std::string staged_name(const StagedName& name) {
+  return fmt::format("{}{}.{}.{}", name.prefix, name.process, random_hex(kRandomBytes), name.kind);
+}
+
+StagedFile::~StagedFile() {
+  if (!renamed_) ignore(fs_.unlink(entry()), "it may never have been made; else it is swept later");
+}
+
+Result<bool> publish_once(io::FileSystem& fs, const OncePublish& publish) {
+  StagedFile staged(fs, publish.staging, publish.staged);
+  STRATA_RETURN_IF_ERROR(fs.write_new(staged.entry(), publish.bytes));
+  STRATA_RETURN_IF_ERROR(fs.sync_file(staged.entry()));
+  const auto published = fs.rename_no_replace(staged.entry(), publish.to);
+  if (!published && published.error().code != Code::kExists) return published.error();
+  if (published) staged.renamed();
+  // The loser too: the winner may not have come to its own sync yet.
+  STRATA_RETURN_IF_ERROR(fs.sync_directory(publish.to.directory));
+  return published.has_value();
+}
+
+void sweep_staging(io::FileSystem& fs, const Sweep& sweep) {
+  const auto entries = fs.list(sweep.staging);
+  if (!entries) return;
+  for (const io::DirEntry& entry : *entries) {
+    if (!entry.name.starts_with(sweep.prefix)) continue;
+    const auto stat = fs.stat({sweep.staging, entry.name});
+    if (!stat || (stat->type != io::FileType::kFile && stat->type != io::FileType::kSymlink)) {
+      continue;
+    }
+    const WallTime modified{std::chrono::nanoseconds(stat->modified_ns)};
+    if (sweep.now - modified <= kLeftoverAge) continue;
+    ignore(fs.unlink({sweep.staging, entry.name}), "another process may sweep too");
+  }
+}
+
+}  // namespace strata::kb
