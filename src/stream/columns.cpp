@@ -91,8 +91,18 @@ std::vector<std::string> Columns::list() const {
 
 Result<void> Columns::reload() {
   STRATA_ASSIGN_OR_RETURN(List newest, read_newest());
+  return adopt(std::move(newest));
+}
+
+Result<void> Columns::adopt(List list) {
+  {
+    const std::lock_guard lock(list_mutex_);
+    if (list.number <= list_.number) return {};
+  }
+  // Whoever published it may be on the way to its own sync, and batches will rest on it here.
+  STRATA_RETURN_IF_ERROR(fs_.sync_directory(*folder_));
   const std::lock_guard lock(list_mutex_);
-  if (newest.number > list_.number) list_ = std::move(newest);
+  if (list.number > list_.number) list_ = std::move(list);
   return {};
 }
 
@@ -139,8 +149,7 @@ Result<std::vector<std::string>> Columns::store(std::span<const std::string> nam
     io::kill_point("registry:after_anchor");
     auto stored = list.stored(names);
     STRATA_CHECK(stored.has_value());
-    const std::lock_guard lock(list_mutex_);
-    if (list.number > list_.number) list_ = std::move(list);
+    STRATA_RETURN_IF_ERROR(adopt(std::move(list)));
     return std::move(*stored);
   }
   return make_error(Code::kBusy, "the stream's columns keep changing; send the batch again.");

@@ -58,6 +58,7 @@ class Columns {
 
   Result<List> read_newest();
   Result<void> publish(const List& list);
+  Result<void> adopt(List list);
   Result<void> settle_anchor();
   Result<void> replace_anchor(io::Entry anchor, const std::vector<std::string>& names);
 

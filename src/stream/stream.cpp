@@ -68,6 +68,8 @@ Result<void> Stream::load_receiver() {
                           io::read_newest(services_.fs, *receiver_folder_, kSuffix));
   if (!newest) return make_error(Code::kNotFound, "the stream has no receiver");
   STRATA_ASSIGN_OR_RETURN(Receiver receiver, receiver_from_json(newest->bytes));
+  // Whoever published it may be on the way to its own sync, and batches will rest on it here.
+  STRATA_RETURN_IF_ERROR(services_.fs.sync_directory(*receiver_folder_));
   const std::lock_guard lock(mutex_);
   receiver_ = std::move(receiver);
   receiver_number_ = newest->number;
