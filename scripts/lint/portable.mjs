@@ -9,7 +9,7 @@ const kRegistryHosts = [
   ['repo1', 'maven', 'org'],
 ].map((parts) => parts.join('.'));
 
-const kMachinePath = /(?:^|[\s"'`=(:])(\/(?:home|Users|work|root)\/[\w.-]+)/;
+const kMachinePath = /(?:^|[\s"'`=(:])(\/(?:home|Users|work)\/[\w.-]+|\/root\/\.[\w.-]+)/;
 
 function lineOffences(path, line, number) {
   const offences = [];

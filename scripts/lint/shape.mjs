@@ -29,7 +29,10 @@ function opensFunction(head) {
   return !isTable && !/^\s*(namespace|extern|class|struct)\b[^(]*:[^:(]/.test(declaration);
 }
 
-/// The functions of a file, as their first and last line.
+/// Does a brace after this text open a table inside a function? Rows are data: they don't count.
+const opensTable = (head) => /(=|\(|\breturn)\s*$/.test(head);
+
+/// The functions of a file: first and last line, and how many lines between are rows of tables.
 export function functions(text) {
   const noDeclaration = /^[ \t]*(#(.*\\\n)*.*|(public|protected|private):)$/gm;
   const code = codeOnly(text).replace(noDeclaration, (match) => match.replace(/[^\n]/g, ' '));
@@ -38,6 +41,7 @@ export function functions(text) {
   let depth = 0;
   let headStart = 0;
   let current = null;
+  let table = null;
   for (let at = 0; at < code.length; ++at) {
     const character = code[at];
     if (character === '\n') ++line;
@@ -45,13 +49,19 @@ export function functions(text) {
       const head = code.slice(headStart, at);
       if (!current && opensFunction(head)) {
         const headLines = head.trimStart().split('\n').length - 1;
-        current = { first: line - headLines, depth };
+        current = { first: line - headLines, depth, rows: 0 };
+      } else if (current && !table && opensTable(head)) {
+        table = { first: line, depth };
       }
       ++depth;
     } else if (character === '}') {
       --depth;
+      if (table?.depth === depth) {
+        current.rows += Math.max(0, line - table.first - 1);
+        table = null;
+      }
       if (current?.depth === depth) {
-        found.push({ first: current.first, last: line });
+        found.push({ first: current.first, last: line, rows: current.rows });
         current = null;
       }
     }
@@ -61,8 +71,8 @@ export function functions(text) {
 }
 
 function longFunctions(path, text) {
-  return functions(text).flatMap(({ first, last }) => {
-    const lines = last - first + 1;
+  return functions(text).flatMap(({ first, last, rows }) => {
+    const lines = last - first + 1 - rows;
     return lines > kFunctionLinesMax
         ? [offence(path, first, `a function of ${lines} lines; at most ${kFunctionLinesMax}`)]
         : [];

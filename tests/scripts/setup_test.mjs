@@ -37,7 +37,7 @@ test('a folder without DuckDB is refused in one line', () => {
   assert.match(stderr, /^DuckDB is missing: [^\n]*\n$/);
 });
 
-test('the lock pins every package by integrity hash, names no host and brings no install tree', () => {
+test('the lock pins by integrity hash, names no host and brings no install tree', () => {
   const lock = JSON.parse(readFileSync(join(root, 'deps/package-lock.json'), 'utf8'));
   const packages = Object.entries(lock.packages).filter(([path]) => path !== '');
   for (const [path, entry] of packages) {
