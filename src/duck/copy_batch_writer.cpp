@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <exception>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -11,9 +10,7 @@
 
 #include "base/cells.h"
 #include "duck/cells_function.h"
-#include "duck/handles.h"
 #include "duck/sql.h"
-#include "duck/write_error.h"
 #include "duck/writer_instances.h"
 
 namespace strata::duck {
@@ -87,11 +84,7 @@ class CopyBatchWriter final : public parquet::BatchWriter {
   explicit CopyBatchWriter(std::uint64_t memory_bytes) : instances_(memory_bytes) {}
 
   /// Opens the instance, so that what cannot work is told at start and not to a producer.
-  Result<void> start() {
-    STRATA_ASSIGN_OR_RETURN(WriterInstances::Session session, instances_.acquire());
-    instances_.release(std::move(session));
-    return {};
-  }
+  Result<void> start() { return instances_.run(Sql("SELECT 1")); }
 
   Result<void> write(const parquet::BatchFile& file) override {
     if (file.stored_names.size() != file.cells.columns.size()) {
@@ -115,30 +108,15 @@ class CopyBatchWriter final : public parquet::BatchWriter {
   Result<void> write_source(const CellSource& source, const parquet::KeyValues& key_values,
                             const std::string& path) {
     STRATA_RETURN_IF_ERROR(check_names(source));
-    std::error_code status_error;
-    const auto status = std::filesystem::symlink_status(path, status_error);
-    if (status.type() != std::filesystem::file_type::not_found) {
+    std::error_code ignored;  // a path that cannot be looked at cannot be written: COPY says why
+    if (std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) {
       return broken("something is under " + path + " already");
     }
     const CellSlots::Slot slot(instances_.slots(), source);
-    Result<void> done = execute(copy_statement(static_cast<std::uint64_t>(slot.number()),
-                                               source.column_count(), key_values, path));
-    if (!done) std::filesystem::remove(path, status_error);  // best effort: publish never sees it
+    Result<void> done = instances_.run(copy_statement(static_cast<std::uint64_t>(slot.number()),
+                                                      source.column_count(), key_values, path));
+    if (!done) std::filesystem::remove(path, ignored);  // start-up sweeps what is left
     return done;
-  }
-
-  Result<void> execute(const Sql& sql) {
-    STRATA_ASSIGN_OR_RETURN(WriterInstances::Session session, instances_.acquire());
-    {
-      QueryResult result;
-      if (duckdb_query(session.connection(), sql.str().c_str(), result.get()) != DuckDBSuccess) {
-        const duckdb_error_type type = duckdb_result_error_type(result.get());
-        if (is_fatal(type)) instances_.retire(session);
-        return write_error(type, result.error());
-      }
-    }
-    instances_.release(std::move(session));
-    return {};
   }
 
   WriterInstances instances_;

@@ -46,17 +46,32 @@ Result<std::shared_ptr<WriterInstances::Instance>> WriterInstances::open() {
   return instance;
 }
 
+Result<void> WriterInstances::run(const Sql& sql) {
+  STRATA_ASSIGN_OR_RETURN(Session session, acquire());
+  {
+    QueryResult result;
+    if (duckdb_query(session.connection.get(), sql.str().c_str(), result.get()) != DuckDBSuccess) {
+      const duckdb_error_type type = duckdb_result_error_type(result.get());
+      if (fatal_(type)) retire(session);
+      // The connection goes too: nothing of a failed statement reaches the next one.
+      return write_error(type, result.error());
+    }
+  }
+  release(std::move(session));
+  return {};
+}
+
 Result<WriterInstances::Session> WriterInstances::acquire() {
   const std::lock_guard lock(mutex_);
   if (!current_) {
     STRATA_ASSIGN_OR_RETURN(current_, open());
   }
   Session session;
-  session.instance_ = current_;
+  session.instance = current_;
   if (!current_->idle.empty()) {
-    session.connection_ = std::move(current_->idle.back());
+    session.connection = std::move(current_->idle.back());
     current_->idle.pop_back();
-  } else if (duckdb_connect(current_->database.get(), session.connection_.out()) != DuckDBSuccess) {
+  } else if (duckdb_connect(current_->database.get(), session.connection.out()) != DuckDBSuccess) {
     return not_ready("duckdb_connect");
   }
   return session;
@@ -64,12 +79,12 @@ Result<WriterInstances::Session> WriterInstances::acquire() {
 
 void WriterInstances::release(Session session) {
   const std::lock_guard lock(mutex_);
-  if (session.instance_ == current_) current_->idle.push_back(std::move(session.connection_));
+  if (session.instance == current_) current_->idle.push_back(std::move(session.connection));
 }
 
 void WriterInstances::retire(const Session& session) {
   const std::lock_guard lock(mutex_);
-  if (session.instance_ == current_) current_.reset();
+  if (session.instance == current_) current_.reset();
 }
 
 }  // namespace strata::duck
