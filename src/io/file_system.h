@@ -11,7 +11,8 @@
 #include "base/error.h"
 
 /// Everything durable goes through this port, so that a failing disk, a lost write and a kill are
-/// ordinary test inputs. `::open`, `::fsync`, `::link`, `::rename` outside src/io/ fail `make check`.
+/// ordinary test inputs. `::open`, `::fsync`, `::link`, `::rename` outside src/io/ fail `make
+/// check`.
 namespace strata::io {
 
 /// Which inode a name leads to; equal means the very same file.
@@ -28,7 +29,8 @@ struct FileStat {
   FileType type = FileType::kOther;
   std::uint64_t size_bytes = 0;
   std::int64_t modified_ns = 0;  // since 1970
-  std::uint64_t links = 0;
+  std::uint64_t links = 0;       // names of a file; says nothing of a directory
+  mode_t mode = 0;               // permission bits
 };
 
 struct DirEntry {
@@ -45,7 +47,7 @@ class Directory {
   virtual const std::string& path() const = 0;
 };
 
-/// A name in a directory. Borrows both.
+/// One name in a directory: anything else (`..`, a slash) is kIo. Borrows both.
 struct Entry {
   const Directory& directory;
   std::string_view name;
@@ -91,7 +93,8 @@ class FileSystem {
   virtual Result<void> sync_directory(const Directory& directory) = 0;
 
   virtual Result<void> link(Entry from, Entry to) = 0;
-  /// renameat2(RENAME_NOREPLACE); where the file system has none, link + unlink.
+  /// renameat2(RENAME_NOREPLACE); where the file system has none, link + unlink, which moves files
+  /// only, and of which a crash may leave both names.
   virtual Result<void> rename_no_replace(Entry from, Entry to) = 0;
   virtual Result<void> rename_replace(Entry from, Entry to) = 0;
   virtual Result<void> rename_exchange(Entry from, Entry to) = 0;

@@ -13,7 +13,9 @@ struct ProbeReport {
   std::uint64_t free_bytes = 0;
 };
 
-/// Leaves nothing behind. An error means that the probe itself could not run (read-only, full).
+/// Works in a folder `_probe.<random>` of its own and leaves nothing behind, unless the process
+/// dies meanwhile. An error means that the probe itself could not run (read-only, full), or that
+/// the file system replaces names it was told not to: no root can live there.
 Result<ProbeReport> probe(FileSystem& fs, const Directory& root);
 
 }  // namespace strata::io
