@@ -1,0 +1,74 @@
+#include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "cli/commands.h"
+#include "cli/control.h"
+#include "cli/listing.h"
+#include "cli/text.h"
+
+namespace strata::cli {
+namespace {
+
+struct KbCreateCommand final : ControlCommand {
+  std::string id;
+  std::string backend = "file";
+
+  ExitCode run(CommandContext& context) override {
+    const boost::json::object body{{"id", id}, {"backend", backend}};
+    const auto response = ask_for_success(
+        context, connection,
+        {.method = "POST", .target = "/knowledgebase", .body = boost::json::serialize(body)});
+    if (!response) return response.error();
+    return print_answer(context, *this, *response, [this](const boost::json::object&) {
+      return "made knowledgebase " + printable(id) + '\n';
+    });
+  }
+};
+
+struct KbListCommand final : ControlCommand {
+  ExitCode run(CommandContext& context) override {
+    const auto response = ask_for_success(context, connection, {.target = "/knowledgebase"});
+    if (!response) return response.error();
+    return print_answer(context, *this, *response, [](const boost::json::object& answer) {
+      return render_list(answer, {"id", "backend", "created_at"});
+    });
+  }
+};
+
+struct KbShowCommand final : ControlCommand {
+  std::string id;
+
+  ExitCode run(CommandContext& context) override {
+    const auto response = ask_for_success(context, connection,
+                                          {.target = "/knowledgebase/" + http::percent_encode(id)});
+    if (!response) return response.error();
+    return print_answer(context, *this, *response, render_object);
+  }
+};
+
+}  // namespace
+
+void add_kb_commands(CLI::App& app, CommandContext& context) {
+  CLI::App* group = app.add_subcommand("kb", "Make and look at knowledgebases");
+  group->require_subcommand(1);
+  group->footer("Example:\n  strata kb list");
+
+  const auto [create, made] = add_command<KbCreateCommand>(
+      *group, context, "create", "Make a knowledgebase", "strata kb create demo");
+  create->add_option("ID", made->id, "its name: [a-z0-9][a-z0-9_-]*, at most 63")->required();
+  create->add_option("--backend", made->backend, "file (the default) or postgres")
+      ->check(CLI::IsMember({"file", "postgres"}));
+  add_control_options(*create, *made);
+
+  const auto [list, listed] =
+      add_command<KbListCommand>(*group, context, "list", "List knowledgebases", "strata kb list");
+  add_control_options(*list, *listed);
+
+  const auto [show, shown] = add_command<KbShowCommand>(
+      *group, context, "show", "Show a knowledgebase", "strata kb show demo");
+  show->add_option("ID", shown->id, "the knowledgebase")->required();
+  add_control_options(*show, *shown);
+}
+
+}  // namespace strata::cli

@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <ostream>
+
+#include "base/limits.h"
+#include "cli/commands.h"
+#include "cli/control.h"
+#include "cli/json.h"
+#include "cli/listing.h"
+#include "cli/text.h"
+
+namespace strata::cli {
+namespace {
+
+std::string receivers_path(const std::string& kb) { return strata_path(kb, "/receivers"); }
+
+std::string receiver_path(const std::string& kb, const std::string& stream) {
+  return receivers_path(kb) + "/" + http::percent_encode(stream);
+}
+
+// The view's state, whether the answer is the view or the receiver around it.
+std::string view_state(const boost::json::object& answer) {
+  const auto* view = answer.if_contains("view");
+  const bool inside = view != nullptr && view->is_object();
+  return text_member(inside ? view->get_object() : answer, "state");
+}
+
+struct ReceiverCreateCommand final : ControlCommand {
+  std::string kb;
+  std::string stream;
+  std::vector<std::string> columns;
+  std::string partition;
+  std::uint64_t max_body_bytes = 0;  // 0: the server's default
+
+  ExitCode run(CommandContext& context) override {
+    boost::json::object body{{"stream", stream}};
+    if (!columns.empty()) body["columns"] = boost::json::array(columns.begin(), columns.end());
+    if (!partition.empty()) body["partition"] = partition;
+    if (max_body_bytes > 0) body["max_body_bytes"] = max_body_bytes;
+    const auto response = ask_for_success(
+        context, connection,
+        {.method = "POST", .target = receivers_path(kb), .body = boost::json::serialize(body)});
+    if (!response) return response.error();
+    return print_answer(
+        context, *this, *response, [this, &response](const boost::json::object& answer) {
+          std::string text = fmt::format(
+              "{} {}\n",
+              response->status == 201 ? "made receiver" : "nothing to do: there is such a receiver",
+              printable(stream));
+          const std::string url = text_member(answer, "ingest_url");
+          if (!url.empty()) text += fmt::format("post batches to {}\n", printable(url));
+          return text;
+        });
+  }
+};
+
+struct ReceiverListCommand final : ControlCommand {
+  std::string kb;
+
+  ExitCode run(CommandContext& context) override {
+    const auto response = ask_for_success(context, connection, {.target = receivers_path(kb)});
+    if (!response) return response.error();
+    return print_answer(context, *this, *response, [](const boost::json::object& answer) {
+      return render_list(
+          answer, {"stream", "rows", "files", "bytes", "rejected", "last_landed", "view.state"});
+    });
+  }
+};
+
+struct ReceiverShowCommand final : ControlCommand {
+  std::string kb;
+  std::string stream;
+
+  ExitCode run(CommandContext& context) override {
+    const auto response =
+        ask_for_success(context, connection, {.target = receiver_path(kb, stream)});
+    if (!response) return response.error();
+    return print_answer(context, *this, *response, render_object);
+  }
+};
+
+struct ReceiverResyncCommand final : ControlCommand {
+  std::string kb;
+  std::string stream;
+
+  ExitCode run(CommandContext& context) override {
+    const auto response = ask_for_success(
+        context, connection, {.method = "POST", .target = receiver_path(kb, stream) + "/resync"});
+    if (!response) return response.error();
+    const ExitCode code = print_answer(context, *this, *response, render_object);
+    const auto answer = parse_object(response->body);
+    if (!answer || view_state(*answer) != "error") return code;
+    complain(context, fmt::format("the view of {} could not be made", printable(stream)));
+    return ExitCode::kRefused;
+  }
+};
+
+template <typename C>
+void add_options(CLI::App& command, C& fields) {
+  command.add_option("KB", fields.kb, "the knowledgebase")->required();
+  if constexpr (requires { fields.stream; }) {
+    command.add_option("STREAM", fields.stream, "the receiver")->required();
+  }
+  add_control_options(command, fields);
+}
+
+}  // namespace
+
+void add_receiver_commands(CLI::App& app, CommandContext& context) {
+  CLI::App* group = app.add_subcommand("receiver", "Make and look at receivers");
+  group->require_subcommand(1);
+  group->footer("Example:\n  strata receiver list demo");
+
+  const auto [create, made] = add_command<ReceiverCreateCommand>(
+      *group, context, "create", "Make a receiver", "strata receiver create demo weather");
+  add_options(*create, *made);
+  create->add_option("--columns", made->columns, "the only columns it takes, in this order")
+      ->delimiter(',')
+      ->allow_extra_args(false)  // KB and STREAM may come after it
+      ->type_name("A,B,C");
+  create->add_option("--partition", made->partition, "none (the default), day or hour")
+      ->check(CLI::IsMember({"none", "day", "hour"}));
+  create->add_option("--max-body", made->max_body_bytes, "largest batch (1,048,576)")
+      ->check(CLI::Range(std::uint64_t{1}, limits::kBodyBytesCeiling))
+      ->type_name("BYTES");
+
+  const auto [list, listed] = add_command<ReceiverListCommand>(
+      *group, context, "list", "List the receivers of a knowledgebase",
+      "strata receiver list demo");
+  add_options(*list, *listed);
+
+  const auto [show, shown] =
+      add_command<ReceiverShowCommand>(*group, context, "show", "Show a receiver and its numbers",
+                                       "strata receiver show demo weather");
+  add_options(*show, *shown);
+
+  const auto [resync, resynced] = add_command<ReceiverResyncCommand>(
+      *group, context, "resync", "Make a receiver's view again where it is missing",
+      "strata receiver resync demo weather");
+  add_options(*resync, *resynced);
+}
+
+}  // namespace strata::cli
