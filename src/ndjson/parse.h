@@ -11,8 +11,9 @@
 
 namespace strata::ndjson {
 
-/// What is wrong with one line; `line` counts from 1, `column` is the record's key where one is
-/// known, `reason` is a sentence that says what to do.
+/// What is wrong with one line; `line` counts every line from 1 (0: the body has no record),
+/// `column` is the record's key where one is known and fit to show, `reason` is a sentence that
+/// says what to do, with places as bytes of the line from 1 (a byte order mark not counted).
 struct LineError {
   std::uint64_t line = 0;
   std::string column;
