@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "base/cells.h"
 #include "duck/cells_function.h"
+#include "duck/memory_budget.h"
 #include "duck/sql.h"
 #include "duck/writer_instances.h"
 
@@ -18,24 +20,43 @@ namespace {
 
 constexpr std::string_view kBatchIdColumn = "_batch_id";
 
-/// DuckDB holds one row group as 16 bytes a cell, NULL or not, before it writes it: the bound on
-/// cells is the bound on memory.
+// DuckDB holds one row group as 16 bytes a cell, NULL or not, before it writes it: a bound on its
+// cells bounds memory.
 constexpr std::size_t kRowGroupCells = 4 * 1024 * 1024;
 constexpr std::size_t kRowGroupRowsMax = 122'880;  // DuckDB's default
 constexpr std::size_t kChunkRows = 2'048;          // a row group is whole chunks
 
-std::size_t row_group_rows(std::size_t columns) {
-  const std::size_t chunks = (kRowGroupCells / columns + kChunkRows / 2) / kChunkRows;
-  return std::clamp(chunks * kChunkRows, kChunkRows, kRowGroupRowsMax);
-}
-
-/// DuckDB allocates this much for each column of a row group at once, used or not; a column with
-/// more distinct text than this is stored plain.
+// DuckDB allocates a dictionary for each column of a row group, used or not, and grows it up to the
+// limit it is given; a column with more distinct text than that is stored plain.
 constexpr std::size_t kDictionaryBytesTotal = 32 * 1024 * 1024;
 constexpr std::size_t kDictionaryBytesMax = 1024 * 1024;
 
-std::size_t dictionary_bytes(std::size_t columns) {
-  return std::min(kDictionaryBytesTotal / columns, kDictionaryBytesMax);
+// What a write takes of DuckDB's memory, measured by the lowest memory_limit under which twelve
+// shapes of batch succeed; the estimate lies above each of them.
+constexpr std::uint64_t kBytesPerWrite = 8 * 1024 * 1024;
+constexpr std::uint64_t kBytesPerColumn = 48 * 1024;  // and its dictionary
+constexpr std::uint64_t kBytesPerCell = 32;           // of one row group
+constexpr std::uint64_t kCopiesOfText = 3;
+
+struct FileLayout {
+  std::size_t row_group_rows = 0;
+  std::size_t dictionary_bytes = 0;
+  std::uint64_t memory_bytes = 0;
+};
+
+FileLayout layout_of(const CellSource& source) {
+  const std::size_t columns = source.column_count();
+  const std::size_t chunks = (kRowGroupCells / columns + kChunkRows / 2) / kChunkRows;
+  FileLayout layout;
+  layout.row_group_rows = std::clamp(chunks * kChunkRows, kChunkRows, kRowGroupRowsMax);
+  layout.dictionary_bytes = std::min(kDictionaryBytesTotal / columns, kDictionaryBytesMax);
+
+  const std::size_t rows = std::min(layout.row_group_rows, source.cells.row_count());
+  std::uint64_t text_bytes = source.batch_id.size() * rows;
+  for (const Field& field : source.cells.fields) text_bytes += field.text.size();
+  layout.memory_bytes = kBytesPerWrite + columns * (kBytesPerColumn + layout.dictionary_bytes) +
+                        columns * rows * kBytesPerCell + text_bytes * kCopiesOfText;
+  return layout;
 }
 
 Error broken(std::string detail) {
@@ -59,14 +80,14 @@ Result<void> check_names(const CellSource& source) {
   return {};
 }
 
-Sql copy_statement(std::uint64_t slot, std::size_t columns, const parquet::KeyValues& key_values,
-                   const std::string& path) {
+Sql copy_statement(std::uint64_t slot, const FileLayout& layout,
+                   const parquet::KeyValues& key_values, const std::string& path) {
   Sql sql("COPY (SELECT * FROM strata_cells(");
   sql.number(slot).raw(")) TO ").literal(path);
   // No temporary name: what is under `path` is this attempt's own, and nothing else is written.
   sql.raw(" (FORMAT PARQUET, COMPRESSION zstd, PARQUET_VERSION V1, USE_TMP_FILE false");
-  sql.raw(", ROW_GROUP_SIZE ").number(row_group_rows(columns));
-  sql.raw(", STRING_DICTIONARY_PAGE_SIZE_LIMIT ").number(dictionary_bytes(columns));
+  sql.raw(", ROW_GROUP_SIZE ").number(layout.row_group_rows);
+  sql.raw(", STRING_DICTIONARY_PAGE_SIZE_LIMIT ").number(layout.dictionary_bytes);
   if (!key_values.empty()) {
     sql.raw(", KV_METADATA {");
     for (std::size_t index = 0; index < key_values.size(); ++index) {
@@ -81,7 +102,8 @@ Sql copy_statement(std::uint64_t slot, std::size_t columns, const parquet::KeyVa
 
 class CopyBatchWriter final : public parquet::BatchWriter {
  public:
-  explicit CopyBatchWriter(std::uint64_t memory_bytes) : instances_(memory_bytes) {}
+  explicit CopyBatchWriter(std::uint64_t memory_bytes)
+      : memory_(memory_bytes), instances_(memory_bytes) {}
 
   /// Opens the instance, so that what cannot work is told at start and not to a producer.
   Result<void> start() { return instances_.run(Sql("SELECT 1")); }
@@ -112,13 +134,16 @@ class CopyBatchWriter final : public parquet::BatchWriter {
     if (std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) {
       return broken("something is under " + path + " already");
     }
+    const FileLayout layout = layout_of(source);
+    const MemoryBudget::Share share(memory_, layout.memory_bytes);
     const CellSlots::Slot slot(instances_.slots(), source);
-    Result<void> done = instances_.run(copy_statement(static_cast<std::uint64_t>(slot.number()),
-                                                      source.column_count(), key_values, path));
+    Result<void> done = instances_.run(
+        copy_statement(static_cast<std::uint64_t>(slot.number()), layout, key_values, path));
     if (!done) std::filesystem::remove(path, ignored);  // start-up sweeps what is left
     return done;
   }
 
+  MemoryBudget memory_;  // wide batches wait for each other instead of failing each other
   WriterInstances instances_;
 };
 

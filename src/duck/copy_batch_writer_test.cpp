@@ -373,6 +373,19 @@ TEST_F(CopyBatchWriterTest, EightThreadsWriteTheirOwnFiles) {
   }
 }
 
+/// One cell a row: row r has its column's name in column r modulo `columns`.
+CellTable wide_cells(std::uint32_t columns, std::uint32_t rows) {
+  CellTable cells;
+  for (std::uint32_t column = 0; column < columns; ++column) {
+    cells.columns.push_back("c" + std::to_string(column));
+  }
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    cells.fields.push_back({row % columns, cells.columns[row % columns]});
+    cells.row_ends.push_back(cells.fields.size());
+  }
+  return cells;
+}
+
 /// The peak of this process's resident memory since the last call, in bytes.
 std::uint64_t take_peak_memory() {
   std::ifstream status("/proc/self/status");
@@ -386,16 +399,8 @@ std::uint64_t take_peak_memory() {
 
 // One row group of all these rows would take 984 MB before the first byte is written.
 TEST_F(CopyBatchWriterTest, AWideSparseBatchTakesBoundedMemory) {
-  constexpr std::uint32_t kColumns = 1'024;
   constexpr std::uint32_t kRows = 60'000;
-  CellTable cells;
-  for (std::uint32_t column = 0; column < kColumns; ++column) {
-    cells.columns.push_back("c" + std::to_string(column));
-  }
-  for (std::uint32_t row = 0; row < kRows; ++row) {
-    cells.fields.push_back({row % kColumns, cells.columns[row % kColumns]});
-    cells.row_ends.push_back(cells.fields.size());
-  }
+  const CellTable cells = wide_cells(1'024, kRows);
   static_cast<void>(take_peak_memory());
   const std::uint64_t before = take_peak_memory();
   const Result<void> written = write(cells, path("x.parquet"));
@@ -411,6 +416,21 @@ TEST_F(CopyBatchWriterTest, AWideSparseBatchTakesBoundedMemory) {
                                .literal(path("x.parquet"))
                                .raw(") WHERE c7 = 'c7' AND c8 IS NULL AND _batch_id = 'b-1'")),
             59U);
+}
+
+// Each takes most of the memory; side by side every one of them would run out of it.
+TEST_F(CopyBatchWriterTest, WideBatchesAtOnceWaitForMemory) {
+  writer_ = std::move(make_copy_batch_writer({.memory_bytes = 256ULL * 1024 * 1024}).value());
+  const CellTable cells = wide_cells(1'024, 4'096);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 6; ++thread) {
+    threads.emplace_back([&, thread] {
+      const Result<void> written = write(cells, path(std::to_string(thread)));
+      EXPECT_TRUE(written.has_value()) << written.error().detail;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(files().size(), threads.size());
 }
 
 TEST(WriterInstancesTest, AFatalErrorReplacesTheInstanceUnderNobodysFeet) {

@@ -34,7 +34,8 @@ class BatchWriter {
   virtual ~BatchWriter() = default;
   virtual Result<void> write(const BatchFile& file) = 0;
   /// Zero rows, exactly these columns in this order, all VARCHAR (the anchor).
-  virtual Result<void> write_empty(std::span<const std::string> columns, const std::string& path) = 0;
+  virtual Result<void> write_empty(std::span<const std::string> columns,
+                                   const std::string& path) = 0;
 };
 
 }  // namespace strata::parquet
