@@ -19,15 +19,15 @@ namespace strata::http {
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 struct Request {
-  std::string method;  // `GET`, as sent
-  std::string target;  // as sent
-  std::string path;    // percent-decoded once, without the query
+  std::string method;                         // `GET`, as sent
+  std::string target;                         // as sent
+  std::string path;                           // percent-decoded once, without the query
   std::map<std::string, std::string> query;   // decoded; the last of equal names
   std::map<std::string, std::string> params;  // the route's `{name}` parts, decoded
   Headers headers;
   std::string body;
   std::optional<std::uint64_t> content_length;  // declared; chunked bodies have none
-  WallTime arrived_at{};  // the instant the head was read
+  WallTime arrived_at{};                        // the instant the head was read
   std::string request_id;
   std::string peer;  // address of the client
 

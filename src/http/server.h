@@ -1,15 +1,18 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <functional>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "http/message.h"
 
 namespace strata::http {
@@ -20,7 +23,8 @@ enum class Lane : std::uint8_t { kInline, kCommit, kQuery, kControl };
 /// Decides on the head, before the body is read: the body's limit, or an answer that ends it.
 /// Runs on the route's lane.
 using Admit = std::function<std::expected<std::uint64_t, Response>(const Request& head)>;
-/// Runs on the route's lane, once the body is there. Must not throw.
+/// Runs on the route's lane, once the body is there. Must not throw; one that does is answered with
+/// kInternal, as is an Admit.
 using Handler = std::function<Response(const Request& request)>;
 
 struct Route {
@@ -35,7 +39,7 @@ struct Route {
 /// The server makes no error body itself: it asks for one, so that all look alike. `code` is one of
 /// kNotFound, kMethodNotAllowed, kBodyTooLarge, kBadRequest, kRequestTimeout, kUriTooLong,
 /// kHeadersTooLarge, kBusy, kInternal; `head` may be half empty when the head was not readable.
-/// Allow and Retry-After headers are added by the server.
+/// Allow and Retry-After headers are added by the server. Called from any thread; must not block.
 using ErrorPage = std::function<Response(const Error& error, const Request& head)>;
 
 /// Called once per answered request, from any thread.
@@ -45,9 +49,10 @@ struct AccessRecord {
   std::string target;
   std::string pattern;  // empty: no route
   int status = 0;
-  std::uint64_t request_bytes = 0;
-  std::uint64_t response_bytes = 0;
-  std::chrono::microseconds duration{0};
+  std::uint64_t request_bytes = 0;        // head and body, as read
+  std::uint64_t response_bytes = 0;       // head and body, as written
+  std::chrono::microseconds duration{0};  // from the head being there to the answer being written
+  bool cut = false;  // the client did not get a whole answer: it left, or the source failed
 };
 using AccessLog = std::function<void(const AccessRecord&)>;
 
@@ -65,6 +70,14 @@ struct ServerOptions {
   /// Runs on the head of every request before routing; an answer ends it (Host and Origin rules,
   /// tokens). Must not block.
   std::function<std::optional<Response>(const Request& head)> guard;
+
+  // Settable so that tests need not wait.
+  std::size_t connections_max = limits::kConnectionsMax;
+  std::chrono::milliseconds header_deadline = limits::kHeaderDeadline;
+  std::chrono::milliseconds body_deadline = limits::kBodyDeadline;
+  std::chrono::milliseconds idle_deadline = limits::kIdleDeadline;
+  std::chrono::milliseconds write_deadline = limits::kWriteDeadline;  // of 64 KiB
+  std::chrono::milliseconds stop_deadline = limits::kStopDeadline;
 };
 
 /// HTTP/1.1 with keep-alive. Limits and deadlines from base/limits.h. A body over its limit is
@@ -75,13 +88,14 @@ struct ServerOptions {
 class Server {
  public:
   virtual ~Server() = default;
-  /// Bound and accepting when it returns. kConflict: the address is in use.
+  /// Bound and accepting when it returns. kConflict: the address is in use; kBadRequest: no IP
+  /// address; kIo: the system does not let us listen there.
   static Result<std::unique_ptr<Server>> start(ServerOptions options, std::vector<Route> routes);
   virtual std::uint16_t port() const = 0;
   /// Requests waiting for a commit thread, for strata_commit_queue.
   virtual std::size_t commit_queue() const = 0;
   /// Stops accepting at once, lets what is in flight finish until kStopDeadline, then cuts.
-  /// Blocks. Idempotent.
+  /// Blocks, in the end for handlers that are still running. Idempotent. Not from a handler.
   virtual void stop() = 0;
 };
 

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/head.h"
+#include "http/lane_pool.h"
+#include "http/reply.h"
+#include "http/router.h"
+#include "http/server.h"
+
+namespace strata::http {
+
+class Connection;
+
+/// What the connections of one server share. Outlives them; nothing in it changes while they live.
+struct ConnectionHost {
+  const ServerOptions& options;
+  const Router& router;
+  const Clock& clock;
+  LanePool& commit_lane;
+  LanePool& query_lane;
+  LanePool& control_lane;
+  /// The last that is heard of a connection; on its strand.
+  std::function<void(const Connection&)> on_end;
+};
+
+/// One client's connection: a coroutine on a strand of its own reads a request, has it answered,
+/// and starts again. All members are the strand's, except where they say otherwise. Shared by that
+/// coroutine and the server's list of connections.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  /// `refuse`: one too many; it is answered 503 unread.
+  Connection(const ConnectionHost& host, boost::asio::ip::tcp::socket socket, bool refuse);
+
+  /// Thread-safe, once.
+  void start();
+  /// Answers what is in flight and no more. Thread-safe.
+  void drain();
+  /// Ends it now; work of it that still waits for a lane is skipped. Thread-safe.
+  void cut();
+
+ private:
+  template <typename T>
+  using Awaitable = boost::asio::awaitable<T>;
+  enum class Received : std::uint8_t { kSome, kEnd, kTimeout, kBroken };
+  enum class Admission : std::uint8_t { kIfRoom, kAlways };
+
+  /// One request on its way through. Once `answer` or `gone` is set the later steps are skipped.
+  struct Exchange {
+    Head head;
+    const Route* route = nullptr;
+    std::uint64_t body_bytes_max = limits::kControlBodyBytesMax;
+    std::optional<Response> answer;
+    bool gone = false;  // nobody is there to answer
+    bool body_unread = false;
+    bool keep_alive = false;
+    SteadyTime started{};
+    AccessRecord record;
+
+    bool open() const { return !gone && !answer; }
+  };
+
+  Awaitable<void> run();
+  Awaitable<void> refuse_connection();
+  Awaitable<bool> serve_one();
+
+  Awaitable<void> read_head(Exchange& exchange);
+  void take_head(Exchange& exchange, std::size_t length);
+  void direct(Exchange& exchange);
+  Awaitable<void> admit(Exchange& exchange);
+  Awaitable<void> read_body(Exchange& exchange);
+  Awaitable<void> read_sized_body(Exchange& exchange);
+  Awaitable<void> read_chunked_body(Exchange& exchange);
+  Awaitable<void> handle(Exchange& exchange);
+  Awaitable<void> reply(Exchange& exchange);
+  Awaitable<bool> send_source(Exchange& exchange, BodyFraming framing,
+                              std::unique_ptr<BodySource> source, bool wanted);
+  Awaitable<void> linger();
+
+  Response error_response(const Error& error, const Request& head) const;
+  void refuse(Exchange& exchange, const Error& error) const;
+  void refuse_unread(Exchange& exchange, Received received) const;
+  void log(Exchange& exchange) const;
+
+  /// Runs `work` on the lane and comes back to the strand; false: the lane is full.
+  Awaitable<bool> on_lane(Lane lane, Admission admission, std::move_only_function<void()> work);
+  /// Appends up to `bytes_max` bytes to `into`, until the armed deadline.
+  Awaitable<Received> receive(std::string& into, std::size_t bytes_max);
+  Awaitable<bool> send(std::string_view bytes, std::uint64_t& sent_bytes);
+
+  /// Sets the deadline of what follows.
+  void arm(std::chrono::milliseconds deadline);
+  /// Nothing of a request is here; a CR LF between requests is not a request.
+  bool nothing_asked() const { return std::string_view("\r\n").starts_with(inbox_); }
+  bool peer_reset();
+  void reset();
+  void close();
+
+  const ConnectionHost& host_;
+  const boost::asio::any_io_executor executor_;  // any thread
+  std::atomic<bool> cut_ = false;                // any thread
+  boost::asio::ip::tcp::socket socket_;
+  boost::asio::steady_timer timer_;
+  const bool refuse_;
+  std::string peer_;
+  std::string inbox_;  // received, not yet used
+  std::uint64_t deadline_round_ = 0;
+  bool timed_out_ = false;
+  bool served_before_ = false;
+  bool idle_ = false;  // waiting for a request's first byte
+  bool draining_ = false;
+};
+
+}  // namespace strata::http
