@@ -1,0 +1,90 @@
+#include "stream/view_job.h"
+
+#include <gtest/gtest.h>
+
+#include "stream/testing/stream_world.h"
+
+namespace strata::stream {
+namespace {
+
+/// A process whose views are made by real workers.
+struct RealProcess {
+  explicit RealProcess(World& world) {
+    root = kb::Root::open(*disk, world.clock, {.path = world.root}).value();
+    workers = duck::make_worker_pool({.program = STRATA_WORKER_STUB, .workers_max = 1});
+    writer = duck::make_copy_batch_writer({}).value();
+    kbs = kb::Knowledgebases::create({*disk, world.clock, *root, *workers, acquisitions});
+    services = std::make_unique<StreamServices>(*disk, world.clock, *root, *writer);
+    views = std::make_unique<ViewJob>();
+    streams = std::make_unique<Streams>(*services, *kbs, *views);
+    const KbId id = KbId::parse("demo").value();
+    if (!kbs->find(id)) EXPECT_OK(kbs->create(id, "file"));
+    knowledgebase = kbs->find(id).value();
+    EXPECT_OK(streams->open_all());
+  }
+  Stream& landed(const World& world, const std::string& name) {
+    Stream& stream =
+        *streams->create(*knowledgebase, StreamId::parse(name).value(), {}).value().stream;
+    EXPECT_TRUE(land(*services, stream,
+                     {.body = "{\"a\":1}\n",
+                      .id = BatchId::parse("b").value(),
+                      .arrived_at = world.clock.wall()}));
+    return stream;
+  }
+  std::uint64_t acquired(const std::string& stream, lock::Purpose purpose) const {
+    const auto counts = acquisitions.snapshot();
+    const auto found = counts.find({"demo", stream, purpose});
+    return found == counts.end() ? 0 : found->second;
+  }
+
+  std::unique_ptr<io::FileSystem> disk = io::make_posix_file_system();
+  lock::AcquisitionCounter acquisitions;
+  std::unique_ptr<kb::Root> root;
+  std::unique_ptr<duck::WorkerPool> workers;
+  std::unique_ptr<parquet::BatchWriter> writer;
+  std::unique_ptr<kb::Knowledgebases> kbs;
+  std::unique_ptr<StreamServices> services;
+  std::unique_ptr<ViewJob> views;
+  std::unique_ptr<Streams> streams;
+  kb::Knowledgebase* knowledgebase = nullptr;
+};
+
+constexpr std::chrono::seconds kLong{60};
+
+TEST(ViewJob, OneLockAndOneGenerationAStreamForEver) {
+  World world;
+  {
+    RealProcess process(world);
+    Stream& stream = process.landed(world, "s");
+    EXPECT_TRUE(process.views->want_and_wait(stream, kLong));
+    EXPECT_EQ(process.knowledgebase->generations().newest().value().number, 2U);
+    EXPECT_TRUE(process.views->want_and_wait(stream, kLong));
+    EXPECT_OK(process.views->resync(stream));
+    EXPECT_EQ(process.acquired("s", lock::Purpose::kView), 1U);
+    EXPECT_EQ(process.acquired("s", lock::Purpose::kResync), 0U);
+    EXPECT_EQ(process.knowledgebase->generations().newest().value().number, 2U);
+  }
+  RealProcess next(world);
+  Stream& stream = next.landed(world, "s");
+  EXPECT_TRUE(next.views->want_and_wait(stream, kLong));
+  EXPECT_EQ(next.acquired("s", lock::Purpose::kView), 0U);
+  EXPECT_EQ(next.knowledgebase->generations().newest().value().number, 2U);
+}
+
+TEST(ViewJob, AnErrorIsToldAndTheNextWishTriesAgain) {
+  World world;
+  RealProcess process(world);
+  Stream& stream = process.landed(world, "s");
+  const std::string generations = process.knowledgebase->folder() + "/generations";
+  std::filesystem::rename(generations, generations + ".away");
+  EXPECT_FALSE(process.views->want_and_wait(stream, kLong));
+  EXPECT_EQ(stream.view_state(), ViewState::kError);
+  EXPECT_FALSE(stream.view_error().empty());
+  std::filesystem::rename(generations + ".away", generations);
+  EXPECT_TRUE(process.views->want_and_wait(stream, kLong));
+  EXPECT_EQ(stream.view_state(), ViewState::kReady);
+  EXPECT_EQ(stream.view_error(), "");
+}
+
+}  // namespace
+}  // namespace strata::stream
