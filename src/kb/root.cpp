@@ -52,12 +52,12 @@ Result<std::string> canonical(const std::string& path) {
   if (error) return failed_to(kCannotOpen, make_error(Code::kIo, error.message(), path));
   std::string text = absolute.string();
   while (text.size() > 1 && text.ends_with('/')) text.pop_back();
-  if (text.find_first_of("\\\n") != std::string::npos) {
-    return make_error(
-        Code::kBadRequest,
-        "The root's path has a backslash or a line break in it, which no SQL view can "
-        "name safely: choose another folder.",
-        text);
+  // DuckDB takes what follows a ? for a URL's arguments and looks for the .wal before it.
+  if (text.find_first_of("\\\n?") != std::string::npos) {
+    return make_error(Code::kBadRequest,
+                      "The root's path has a backslash, a question mark or a line break in it, "
+                      "which DuckDB cannot name: choose another folder.",
+                      text);
   }
   return text;
 }
