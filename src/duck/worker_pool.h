@@ -57,7 +57,7 @@ class RunningQuery {
 
 struct DdlSpec {
   std::string kb_folder;
-  std::string database_file;  // a private copy nobody else opens; created when missing
+  std::string database_file;    // a private copy nobody else opens; created when missing
   std::vector<Sql> statements;  // run in one transaction, then checkpointed; no .wal is left
 };
 
@@ -71,7 +71,7 @@ struct WorkerPoolOptions {
   std::string program;  // absolute path of the strata binary; started as `<program> worker`
   std::size_t workers_max = 4;
   std::size_t waiting_max = 64;  // more queries than this waiting for a worker: kBusy
-  std::uint64_t memory_bytes = 512ULL * 1024 * 1024;         // DuckDB's own limit
+  std::uint64_t memory_bytes = 512ULL * 1024 * 1024;              // DuckDB's own limit
   std::uint64_t address_space_bytes = 2ULL * 1024 * 1024 * 1024;  // RLIMIT_AS, what really holds
 };
 

@@ -1,0 +1,141 @@
+#include "duck/worker_limits.h"
+
+#include <malloc.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <new>
+#include <stdexcept>
+
+namespace strata::duck {
+namespace {
+
+constexpr rlim_t kDescriptorsMax = 256;  // DuckDB holds about seven, however many files it reads
+
+// Read in signal handlers, so plain and set before the handlers are.
+std::uint64_t address_space_limit = 0;
+int statm_descriptor = -1;
+
+void set_limit(decltype(RLIMIT_AS) resource, rlim_t value) {
+  const rlimit limit{.rlim_cur = value, .rlim_max = value};
+  // Lowering one's own limits cannot fail but for a hard limit that is lower already, which holds.
+  static_cast<void>(::setrlimit(resource, &limit));
+}
+
+/// 0 when unknown. Async-signal-safe.
+std::uint64_t address_space_in_use() {
+  std::array<char, 32> text{};
+  if (statm_descriptor < 0 || ::pread(statm_descriptor, text.data(), text.size() - 1, 0) <= 0) {
+    return 0;
+  }
+  std::uint64_t pages = 0;
+  for (const char character : text) {
+    if (character < '0' || character > '9') break;
+    pages = pages * 10 + static_cast<std::uint64_t>(character - '0');
+  }
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+bool address_space_is_nearly_full() {
+  return address_space_limit != 0 && address_space_in_use() > address_space_limit / 4 * 3;
+}
+
+void on_crash(int signal_number) {
+  if (address_space_is_nearly_full()) ::_exit(kExitOutOfMemory);
+  // SA_RESETHAND has put the default back: this time it kills.
+  static_cast<void>(::raise(signal_number));
+}
+
+[[noreturn]] void on_terminate() {
+  if (const std::exception_ptr exception = std::current_exception()) {
+    try {
+      std::rethrow_exception(exception);
+    } catch (const std::bad_alloc&) {
+      ::_exit(kExitOutOfMemory);
+    } catch (...) {
+      // Any other exception is a crash like the rest.
+    }
+  }
+  std::abort();
+}
+
+void catch_crashes() {
+  // A stack of its own for the handler, since a crash may be the end of the ordinary one.
+  static std::array<char, 64UL * 1024> handler_stack;
+  stack_t stack{};
+  stack.ss_sp = handler_stack.data();
+  stack.ss_size = handler_stack.size();
+  static_cast<void>(::sigaltstack(&stack, nullptr));
+  struct sigaction action{};
+  action.sa_handler = on_crash;
+  action.sa_flags = SA_ONSTACK | static_cast<int>(SA_RESETHAND) | SA_NODEFER;
+  for (const int signal_number : {SIGABRT, SIGSEGV, SIGBUS, SIGXCPU}) {
+    static_cast<void>(::sigaction(signal_number, &action, nullptr));
+  }
+  std::set_terminate(on_terminate);
+}
+
+}  // namespace
+
+bool limits_address_space() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+  return false;
+#else
+  return true;
+#endif
+#else
+  return true;
+#endif
+}
+
+void apply_process_limits(const ProcessLimits& limits) {
+  static_cast<void>(::prctl(PR_SET_PDEATHSIG, SIGKILL));
+  // Nothing here is found by a relative path.
+  static_cast<void>(::chdir("/"));
+  // Rather a worker than the server.
+  std::ofstream("/proc/self/oom_score_adj") << 500;
+  set_limit(RLIMIT_CORE, 0);
+  set_limit(RLIMIT_NOFILE, kDescriptorsMax);
+  if (!limits_address_space()) return;
+  if (!limits.may_write) {
+    // Whatever the SQL found to write with, not a byte of it lands. The signal would kill.
+    static_cast<void>(::signal(SIGXFSZ, SIG_IGN));
+    set_limit(RLIMIT_FSIZE, 0);
+  }
+  // Every arena would reserve 64 MiB of the address space.
+  static_cast<void>(::mallopt(M_ARENA_MAX, 1));
+  if (std::FILE* statm = std::fopen("/proc/self/statm", "re"); statm != nullptr) {
+    statm_descriptor = ::fileno(statm);  // kept for life: a crashing process opens nothing
+  }
+  address_space_limit = limits.address_space_bytes;
+  set_limit(RLIMIT_AS, limits.address_space_bytes);
+  catch_crashes();
+}
+
+void allow_cpu_time(std::chrono::seconds more) {
+  rusage used{};
+  static_cast<void>(::getrusage(RUSAGE_SELF, &used));
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_CPU, &limit) != 0) return;
+  const auto so_far = static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
+  limit.rlim_cur = std::min(limit.rlim_max, so_far + static_cast<rlim_t>(more.count()) + 1);
+  static_cast<void>(::setrlimit(RLIMIT_CPU, &limit));
+}
+
+bool address_space_is_half_used() {
+  return address_space_limit != 0 && address_space_in_use() > address_space_limit / 2;
+}
+
+}  // namespace strata::duck

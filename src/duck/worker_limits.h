@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+/// What a worker process lets the kernel hold it to. Called in the worker only.
+namespace strata::duck {
+
+/// The exit code of a worker that died of its memory. Any other death it did not choose is a
+/// signal's.
+inline constexpr int kExitOutOfMemory = 86;
+
+/// Whether this build can live under an address space limit: sanitizers reserve terabytes.
+bool limits_address_space();
+
+struct ProcessLimits {
+  std::uint64_t address_space_bytes = 0;
+  bool may_write = false;
+};
+
+/// Before DuckDB is opened: address space, core files, descriptors, writing to files at all; dies
+/// with the thread that started it; the kernel's first choice when memory runs out. Turns a death
+/// near the address space limit (a crash on an allocation that failed) into kExitOutOfMemory.
+void apply_process_limits(const ProcessLimits& limits);
+
+/// Lets the process burn so much more CPU time before the kernel ends it: what holds when neither
+/// an interrupt nor the server's kill did. Counted anew for every statement, since a warm worker
+/// lives long.
+void allow_cpu_time(std::chrono::seconds more);
+
+/// Address space in use is more than half of the limit. The allocator keeps what it once had, so
+/// that such a worker would fail statements that fit into a fresh one.
+bool address_space_is_half_used();
+
+}  // namespace strata::duck

@@ -1,0 +1,453 @@
+#include "duck/worker_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <iterator>
+#include <list>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "duck/worker_error.h"
+#include "duck/worker_process.h"
+#include "duck/worker_wire.h"
+
+namespace strata::duck {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// From the interrupt at the deadline to the kill.
+constexpr milliseconds kKillGrace{500};
+/// For a new process to open its engine; usually a twentieth of a second.
+constexpr milliseconds kStartDeadline{10'000};
+constexpr milliseconds kViewsDeadline{10'000};
+constexpr milliseconds kDdlDeadline{120'000};
+/// Between two frames of an answer that stands whole in the worker.
+constexpr milliseconds kFrameDeadline{10'000};
+/// For a worker whose socket closed to become a process that ended.
+constexpr milliseconds kEndPatience{1'000};
+/// What is read of an answer nobody wants any more, rather than starting a new worker.
+constexpr std::size_t kDrainBytesMax = 256UL * 1024;
+constexpr milliseconds kDrainDeadline{100};
+
+// The reasons of strata_worker_deaths_total.
+constexpr std::string_view kTimeoutReason = "timeout";
+constexpr std::string_view kOutOfMemoryReason = "out_of_memory";
+constexpr std::string_view kKilledReason = "killed";
+constexpr std::string_view kCrashedReason = "crashed";
+constexpr std::string_view kSpawnFailedReason = "spawn_failed";
+
+SteadyTime now() { return SystemClock().steady(); }
+
+Error timeout_error(milliseconds limit, std::string detail) {
+  return make_error(
+      Code::kTimeout,
+      fmt::format("the query ran longer than {} ms: ask for less, or raise timeout_ms "
+                  "(up to {})",
+                  limit.count(), limits::kQueryTimeoutCeiling.count()),
+      std::move(detail));
+}
+
+Error worker_ended_error(std::string detail) {
+  return make_error(Code::kBusy, "the worker ended while it ran the query: send it again",
+                    std::move(detail));
+}
+
+struct Worker {
+  std::unique_ptr<WorkerProcess> process;
+  std::string kb_folder;
+};
+
+/// What a request may take, and what to say when it takes more.
+struct Patience {
+  SteadyTime give_up;
+  milliseconds limit{0};
+};
+
+class Pool final : public WorkerPool {
+ public:
+  explicit Pool(const WorkerPoolOptions& options) : options_(options), spawner_(options.program) {
+    STRATA_CHECK(options_.workers_max > 0);
+  }
+  /// No call may be running and no RunningQuery be left: they hold workers of this pool.
+  ~Pool() override { STRATA_CHECK(live_ == idle_.size()); }
+
+  Result<std::unique_ptr<RunningQuery>> query(const QuerySpec& spec) override;
+  Result<void> run_ddl(const DdlSpec& spec) override;
+  Result<std::vector<View>> views(const Source& source) override;
+  std::map<std::string, std::uint64_t> deaths() const override;
+
+  // What a running query needs of its pool.
+
+  /// The next frame of an answer. On an error the worker has been ended and counted.
+  Result<Frame> receive(Worker& worker, const Patience& patience);
+  /// Takes the worker back after the end of its answer; a worn one is ended.
+  void give_back(Worker worker, bool worn);
+  /// Ends the worker and frees its place; `reason` empty: not a death to count.
+  void discard(Worker worker, std::string_view reason);
+
+ private:
+  Result<Worker> acquire(const std::string& kb_folder, const Patience& patience);
+  Result<void> wait_for_place(std::unique_lock<std::mutex>& lock, const Patience& patience);
+  Result<std::unique_ptr<WorkerProcess>> start_process(bool may_write);
+  bool has_place() const { return !idle_.empty() || live_ < options_.workers_max; }
+  std::list<Worker>::iterator find_idle(const std::string& kb_folder);
+
+  Result<Frame> ask(Worker& worker, FrameKind kind, const std::string& payload,
+                    const Patience& patience);
+  Result<AnswerEnd> receive_end(Worker& worker, const Patience& patience);
+  Error lost(Worker& worker, const Error& cause, const Patience& patience);
+  void count_death(std::string_view reason);
+
+  const WorkerPoolOptions options_;
+  WorkerSpawner spawner_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  std::list<Worker> idle_;         // the one used last is last
+  std::size_t live_ = 0;           // places taken: idle, at work, starting
+  std::deque<const void*> queue_;  // who waits for a place, in order of arrival
+  std::map<std::string, std::uint64_t, std::less<>> deaths_ = {
+      {std::string(kTimeoutReason), 0},     {std::string(kOutOfMemoryReason), 0},
+      {std::string(kKilledReason), 0},      {std::string(kCrashedReason), 0},
+      {std::string(kSpawnFailedReason), 0},
+  };
+};
+
+class Answer final : public RunningQuery {
+ public:
+  Answer(Pool& pool, Worker worker, QueryHead head)
+      : pool_(&pool), worker_(std::move(worker)), head_(std::move(head)) {}
+  ~Answer() override;
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+
+  const QueryHead& head() const override { return head_; }
+  Result<std::optional<std::string>> next() override;
+
+ private:
+  Result<std::optional<std::string>> next_within(milliseconds wait);
+
+  Pool* pool_;
+  std::optional<Worker> worker_;  // until the answer ended or was cut
+  QueryHead head_;
+  bool cut_ = false;
+};
+
+// --- Places -------------------------------------------------------------------------------------
+
+std::list<Worker>::iterator Pool::find_idle(const std::string& kb_folder) {
+  const auto found = std::find_if(idle_.rbegin(), idle_.rend(), [&kb_folder](const Worker& worker) {
+    return worker.kb_folder == kb_folder;
+  });
+  return found == idle_.rend() ? idle_.end() : std::prev(found.base());
+}
+
+Result<void> Pool::wait_for_place(std::unique_lock<std::mutex>& lock, const Patience& patience) {
+  if (queue_.empty() && has_place()) return {};
+  if (queue_.size() >= options_.waiting_max) {
+    return make_error(Code::kBusy, fmt::format("{} queries are waiting already: send it again in a "
+                                               "moment",
+                                               queue_.size()));
+  }
+  // First come, first served: a newcomer that finds a place free behind others' backs still queues.
+  const int ticket = 0;
+  queue_.push_back(&ticket);
+  const bool served = changed_.wait_until(
+      lock, patience.give_up, [this, &ticket] { return queue_.front() == &ticket && has_place(); });
+  std::erase(queue_, &ticket);
+  changed_.notify_all();
+  if (!served) {
+    return make_error(Code::kTimeout,
+                      fmt::format("no worker became free within the query's {} ms: send it again",
+                                  patience.limit.count()));
+  }
+  return {};
+}
+
+Result<Worker> Pool::acquire(const std::string& kb_folder, const Patience& patience) {
+  std::optional<Worker> replaced;
+  {
+    std::unique_lock lock(mutex_);
+    STRATA_RETURN_IF_ERROR(wait_for_place(lock, patience));
+    for (auto found = find_idle(kb_folder); found != idle_.end(); found = find_idle(kb_folder)) {
+      Worker worker = std::move(*found);
+      idle_.erase(found);
+      if (worker.process->is_usable()) return worker;
+      // Killed while nobody looked: no query was lost by it.
+      ++deaths_.find(kKilledReason)->second;
+      --live_;
+    }
+    if (live_ == options_.workers_max) {
+      replaced = std::move(idle_.front());
+      idle_.pop_front();
+    } else {
+      ++live_;
+    }
+  }
+  replaced.reset();
+  Worker worker{.process = nullptr, .kb_folder = kb_folder};
+  auto process = start_process(false);
+  if (!process) {
+    discard(std::move(worker), {});
+    return process.error();
+  }
+  worker.process = std::move(process).value();
+  return worker;
+}
+
+Result<std::unique_ptr<WorkerProcess>> Pool::start_process(bool may_write) {
+  auto process = spawner_.spawn();
+  if (!process) {
+    count_death(kSpawnFailedReason);
+    return process;
+  }
+  const SteadyTime deadline = now() + kStartDeadline;
+  const int socket = (*process)->socket();
+  const SetUpRequest set_up{.may_write = may_write,
+                            .memory_bytes = options_.memory_bytes,
+                            .address_space_bytes = options_.address_space_bytes};
+  const auto greet = [&]() -> Result<void> {
+    STRATA_RETURN_IF_ERROR(send_frame(socket, FrameKind::kSetUp, encode(set_up), deadline));
+    for (const FrameKind expected : {FrameKind::kDone, FrameKind::kEnd}) {
+      STRATA_ASSIGN_OR_RETURN(const Frame frame, receive_frame(socket, deadline));
+      if (frame.kind != expected) return make_error(Code::kInternal, "", "not a worker's greeting");
+    }
+    return {};
+  };
+  if (const auto greeted = greet(); !greeted) {
+    count_death(kSpawnFailedReason);
+    return make_error(Code::kBusy, "no query worker could be started: send it again in a moment",
+                      greeted.error().detail);
+  }
+  return process;
+}
+
+void Pool::discard(Worker worker, std::string_view reason) {
+  worker.process.reset();
+  if (!reason.empty()) count_death(reason);
+  {
+    const std::lock_guard lock(mutex_);
+    --live_;
+  }
+  changed_.notify_all();
+}
+
+void Pool::give_back(Worker worker, bool worn) {
+  if (worn) {
+    discard(std::move(worker), {});
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(worker));
+  }
+  changed_.notify_all();
+}
+
+void Pool::count_death(std::string_view reason) {
+  const std::lock_guard lock(mutex_);
+  ++deaths_.find(reason)->second;
+}
+
+std::map<std::string, std::uint64_t> Pool::deaths() const {
+  const std::lock_guard lock(mutex_);
+  return {deaths_.begin(), deaths_.end()};
+}
+
+// --- Conversations ------------------------------------------------------------------------------
+
+Error Pool::lost(Worker& worker, const Error& cause, const Patience& patience) {
+  Worker gone = std::move(worker);
+  if (cause.code == Code::kTimeout) {
+    discard(std::move(gone), kTimeoutReason);
+    return timeout_error(patience.limit, "killed");
+  }
+  // Its socket closed, so it is ending: how, decides what the query is told.
+  const Ending ending = gone.process->end(kEndPatience);
+  switch (ending) {
+    case Ending::kOutOfMemory:
+      discard(std::move(gone), kOutOfMemoryReason);
+      return out_of_memory_error(options_.memory_bytes, "the worker died of it");
+    case Ending::kCpuTime:
+      discard(std::move(gone), kTimeoutReason);
+      return timeout_error(patience.limit, "over its CPU time");
+    case Ending::kKilled:
+      discard(std::move(gone), kKilledReason);
+      return worker_ended_error("killed from outside");
+    case Ending::kChosen:
+    case Ending::kCrashed:
+      break;
+  }
+  discard(std::move(gone), kCrashedReason);
+  return engine_failed_error("the worker crashed: " + cause.detail);
+}
+
+Result<Frame> Pool::receive(Worker& worker, const Patience& patience) {
+  auto frame = receive_frame(worker.process->socket(), patience.give_up);
+  if (!frame) return lost(worker, frame.error(), patience);
+  return frame;
+}
+
+Result<AnswerEnd> Pool::receive_end(Worker& worker, const Patience& patience) {
+  STRATA_ASSIGN_OR_RETURN(const Frame frame, receive(worker, patience));
+  auto end = frame.kind == FrameKind::kEnd
+                 ? decode_end(frame.payload)
+                 : Result<AnswerEnd>(make_error(Code::kInternal, "", "an answer without its end"));
+  if (!end) return lost(worker, end.error(), patience);
+  return end;
+}
+
+Result<Frame> Pool::ask(Worker& worker, FrameKind kind, const std::string& payload,
+                        const Patience& patience) {
+  if (const auto sent = send_frame(worker.process->socket(), kind, payload, patience.give_up);
+      !sent) {
+    return lost(worker, sent.error(), patience);
+  }
+  STRATA_ASSIGN_OR_RETURN(Frame frame, receive(worker, patience));
+  if (frame.kind != FrameKind::kError) return frame;
+
+  Error error = decode_error(frame.payload);
+  STRATA_ASSIGN_OR_RETURN(const AnswerEnd end, receive_end(worker, patience));
+  if (error.code == Code::kTimeout) {
+    discard(std::move(worker), kTimeoutReason);
+    return timeout_error(patience.limit, std::move(error.detail));
+  }
+  if (error.code == Code::kOutOfMemory) {
+    discard(std::move(worker), kOutOfMemoryReason);
+  } else {
+    give_back(std::move(worker), end.worn);
+  }
+  return error;
+}
+
+Result<std::unique_ptr<RunningQuery>> Pool::query(const QuerySpec& spec) {
+  if (spec.sql.size() > limits::kSqlBytesMax) {
+    return make_error(Code::kBadRequest,
+                      fmt::format("the SQL is {} bytes long, and {} are taken at most",
+                                  spec.sql.size(), limits::kSqlBytesMax));
+  }
+  // DuckDB reads C text: what follows a NUL would not be looked at, nor run.
+  if (spec.sql.find('\0') != std::string::npos) {
+    return make_error(Code::kBadRequest, "the SQL holds a NUL character: take it out");
+  }
+  const SteadyTime deadline = now() + spec.timeout;
+  STRATA_ASSIGN_OR_RETURN(Worker worker, acquire(spec.source.kb_folder, {deadline, spec.timeout}));
+  const auto left = std::chrono::ceil<milliseconds>(deadline - now());
+  const QueryRequest request{
+      .source = spec.source,
+      .sql = spec.sql,
+      .format = spec.format,
+      .rows_max = spec.rows_max,
+      .timeout_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(left.count(), 0))};
+  const Patience patience{deadline + kKillGrace, spec.timeout};
+  STRATA_ASSIGN_OR_RETURN(const Frame frame,
+                          ask(worker, FrameKind::kQuery, encode(request), patience));
+  auto head = frame.kind == FrameKind::kHead
+                  ? decode_head(frame.payload)
+                  : Result<QueryHead>(make_error(Code::kInternal, "", "an answer without a head"));
+  if (!head) return lost(worker, head.error(), patience);
+  return std::make_unique<Answer>(*this, std::move(worker), std::move(head).value());
+}
+
+Result<std::vector<View>> Pool::views(const Source& source) {
+  const Patience patience{now() + kViewsDeadline, kViewsDeadline};
+  STRATA_ASSIGN_OR_RETURN(Worker worker, acquire(source.kb_folder, patience));
+  STRATA_ASSIGN_OR_RETURN(const Frame frame,
+                          ask(worker, FrameKind::kViews, encode(source), patience));
+  auto views = frame.kind == FrameKind::kViewList
+                   ? decode_views(frame.payload)
+                   : Result<std::vector<View>>(make_error(Code::kInternal, "", "no list of views"));
+  if (!views) return lost(worker, views.error(), patience);
+  STRATA_ASSIGN_OR_RETURN(const AnswerEnd end, receive_end(worker, patience));
+  give_back(std::move(worker), end.worn);
+  return views;
+}
+
+Result<void> Pool::run_ddl(const DdlSpec& spec) {
+  STRATA_ASSIGN_OR_RETURN(const auto process, start_process(true));
+  DdlRequest request{
+      .kb_folder = spec.kb_folder, .database_file = spec.database_file, .statements = {}};
+  for (const Sql& statement : spec.statements) request.statements.push_back(statement.str());
+  const SteadyTime deadline = now() + kDdlDeadline;
+  const auto ask_once = [&]() -> Result<Frame> {
+    STRATA_RETURN_IF_ERROR(
+        send_frame(process->socket(), FrameKind::kDdl, encode(request), deadline));
+    return receive_frame(process->socket(), deadline);
+  };
+  const auto frame = ask_once();
+  if (frame && frame->kind == FrameKind::kError) return decode_error(frame->payload);
+  if (frame && frame->kind == FrameKind::kDone) {
+    // It has closed the file before it said so.
+    process->end(kEndPatience);
+    return {};
+  }
+  const bool overran = !frame && frame.error().code == Code::kTimeout;
+  const Ending ending = process->end(overran ? milliseconds(0) : kEndPatience);
+  if (overran) {
+    count_death(kTimeoutReason);
+  } else if (ending == Ending::kOutOfMemory) {
+    count_death(kOutOfMemoryReason);
+  } else {
+    count_death(ending == Ending::kKilled ? kKilledReason : kCrashedReason);
+  }
+  return make_error(Code::kBusy,
+                    "the views of this knowledgebase could not be written: the worker ended",
+                    frame ? "an answer of no kind" : frame.error().detail);
+}
+
+// --- One answer ---------------------------------------------------------------------------------
+
+Result<std::optional<std::string>> Answer::next_within(milliseconds wait) {
+  if (cut_) return worker_ended_error("cut before");
+  if (!worker_) return std::optional<std::string>();
+  const Patience patience{now() + wait, wait};
+  auto frame = pool_->receive(*worker_, patience);
+  if (frame && frame->kind == FrameKind::kRows) {
+    return std::optional<std::string>(std::move(frame->payload));
+  }
+  Worker worker = std::move(*worker_);
+  worker_.reset();
+  if (!frame) {
+    cut_ = true;
+    return worker_ended_error(frame.error().detail);
+  }
+  const auto end = decode_end(frame->payload);
+  if (frame->kind != FrameKind::kEnd || !end) {
+    cut_ = true;
+    pool_->discard(std::move(worker), kCrashedReason);
+    return worker_ended_error("an answer without its end");
+  }
+  pool_->give_back(std::move(worker), end->worn);
+  return std::optional<std::string>();
+}
+
+Result<std::optional<std::string>> Answer::next() { return next_within(kFrameDeadline); }
+
+Answer::~Answer() {
+  // A short rest is read, so that the worker stays; a long one costs more than a new worker.
+  std::size_t drained = 0;
+  const SteadyTime give_up = now() + kDrainDeadline;
+  while (worker_ && drained < kDrainBytesMax && now() < give_up) {
+    const auto piece = next_within(kDrainDeadline);
+    if (piece && *piece) drained += (*piece)->size();
+  }
+  if (worker_) pool_->discard(std::move(*worker_), {});
+}
+
+}  // namespace
+
+std::unique_ptr<WorkerPool> make_worker_pool(const WorkerPoolOptions& options) {
+  return std::make_unique<Pool>(options);
+}
+
+}  // namespace strata::duck

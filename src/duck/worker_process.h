@@ -1,0 +1,80 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/error.h"
+#include "base/unique_fd.h"
+
+/// The server's side of a worker process: its life and its death.
+namespace strata::duck {
+
+/// How a worker ended, for the one question that is asked: whose doing was it?
+enum class Ending : std::uint8_t {
+  kChosen,       // it returned, or we killed it
+  kOutOfMemory,  // it said so by its exit code
+  kKilled,       // a signal from outside: an operator, the kernel out of memory
+  kCpuTime,      // the kernel, over its CPU time
+  kCrashed,      // anything else
+};
+
+/// One child process and our end of its socket. No zombie and no orphan: whoever drops this has
+/// ended and reaped the process. One thread at a time.
+class WorkerProcess {
+ public:
+  WorkerProcess(pid_t pid, UniqueFd socket) : pid_(pid), socket_(std::move(socket)) {}
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  int socket() const { return socket_.get(); }
+  /// Running, and with nothing to say unasked.
+  bool is_usable();
+  /// Waits so long for it to end by itself, then kills it. The first ending is the one that counts.
+  Ending end(std::chrono::milliseconds patience);
+
+ private:
+  bool reap(bool block);
+
+  pid_t pid_;
+  UniqueFd socket_;
+  bool reaped_ = false;
+  Ending ending_ = Ending::kChosen;
+};
+
+/// Starts `<program> worker` processes, all from one thread of its own: a worker dies with the
+/// thread that started it (PR_SET_PDEATHSIG), and that has to be one that lives as long as the
+/// pool. Thread-safe.
+class WorkerSpawner {
+ public:
+  explicit WorkerSpawner(std::string program) : program_(std::move(program)) {}
+  ~WorkerSpawner();
+  WorkerSpawner(const WorkerSpawner&) = delete;
+  WorkerSpawner& operator=(const WorkerSpawner&) = delete;
+
+  /// kBusy: no process could be started. Blocks for the start, not for what the process then does.
+  Result<std::unique_ptr<WorkerProcess>> spawn();
+
+ private:
+  using Start = std::packaged_task<Result<std::unique_ptr<WorkerProcess>>()>;
+
+  void run();
+
+  const std::string program_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Start> orders_;  // guarded by mutex_
+  bool stopping_ = false;     // guarded by mutex_
+  std::thread thread_;        // started at the first order, under mutex_
+};
+
+}  // namespace strata::duck

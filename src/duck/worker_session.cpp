@@ -1,0 +1,330 @@
+#include "duck/worker_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <iterator>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "duck/render.h"
+#include "duck/sql.h"
+#include "duck/worker_gate.h"
+
+namespace strata::duck {
+namespace {
+
+/// Rows rendered between two looks at the deadline.
+constexpr std::uint64_t kRowsPerLook = 256;
+
+Result<Connection> connect(const Database& database) {
+  Connection connection;
+  if (duckdb_connect(database.get(), connection.out()) == DuckDBError) {
+    return make_error(Code::kInternal, "the query engine could not be opened", "connect");
+  }
+  return connection;
+}
+
+bool is_missing_or_empty(const std::string& file) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  return error ? error == std::errc::no_such_file_or_directory : size == 0;
+}
+
+/// So that names without a catalog are the generation's. Per connection.
+Result<void> use_catalog(duckdb_connection connection) {
+  return run(connection, Sql("USE ").ident(kCatalogName));
+}
+
+Result<Database> open_host(std::uint64_t memory_bytes) {
+  Config config;
+  if (duckdb_create_config(config.out()) == DuckDBError) {
+    return make_error(Code::kInternal, "the query engine could not be opened", "config");
+  }
+  // temp_directory empty: nothing is spilled to disk. External files uncached: they never change,
+  // and the cache's notion of unchanged is coarse (duckdb-facts.md C5).
+  const std::string memory = fmt::format("{}B", memory_bytes);
+  const std::array<std::array<const char*, 2>, 7> settings = {{
+      {"threads", "2"},
+      {"memory_limit", memory.c_str()},
+      {"temp_directory", ""},
+      {"autoload_known_extensions", "false"},
+      {"autoinstall_known_extensions", "false"},
+      {"allow_community_extensions", "false"},
+      {"enable_external_file_cache", "false"},
+  }};
+  for (const auto& [name, value] : settings) {
+    if (duckdb_set_config(config.get(), name, value) == DuckDBError) {
+      return make_error(Code::kInternal, "the query engine could not be opened", name);
+    }
+  }
+  Database database;
+  char* why = nullptr;
+  if (duckdb_open_ext(":memory:", database.out(), config.get(), &why) == DuckDBError) {
+    Error error = make_error(Code::kInternal, "the query engine could not be opened",
+                             why == nullptr ? "" : why);
+    duckdb_free(why);
+    return error;
+  }
+  return database;
+}
+
+/// DDL is our own text: what is wrong with it is our bug, but for files that cannot be read.
+Error ddl_failure(const std::string& duckdb_text, const DdlRequest& request) {
+  const StatementContext context{.kb_folder = request.kb_folder, .sql = {}};
+  Error error = describe_failure(duckdb_text, context).error;
+  if (error.code == Code::kIo || error.code == Code::kOutOfMemory) return error;
+  return make_error(Code::kInternal, "the views of this knowledgebase could not be written",
+                    duckdb_text);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerSession>> WorkerSession::open(std::uint64_t memory_bytes) {
+  auto session = std::unique_ptr<WorkerSession>(new WorkerSession(memory_bytes));
+  STRATA_ASSIGN_OR_RETURN(session->database_, open_host(memory_bytes));
+  STRATA_ASSIGN_OR_RETURN(session->own_, connect(session->database_));
+  STRATA_RETURN_IF_ERROR(run(session->own_.get(), Sql("SET GLOBAL TimeZone='UTC'")));
+  return session;
+}
+
+Result<void> WorkerSession::lock_down(const std::vector<std::string>& folders) {
+  Sql allow("SET allowed_directories=[");
+  for (std::size_t index = 0; index < folders.size(); ++index) {
+    if (index != 0) allow.raw(", ");
+    allow.literal(folders[index]);
+  }
+  allow.raw("]");
+  // In this order: each makes the one before it final (duckdb-facts.md J1).
+  STRATA_RETURN_IF_ERROR(run(own_.get(), allow));
+  STRATA_RETURN_IF_ERROR(run(own_.get(), Sql("SET enable_external_access=false")));
+  return run(own_.get(), Sql("SET lock_configuration=true"));
+}
+
+Result<void> WorkerSession::detach() {
+  STRATA_RETURN_IF_ERROR(run(own_.get(), Sql("USE memory")));
+  STRATA_RETURN_IF_ERROR(run(own_.get(), Sql("DETACH ").ident(kCatalogName)));
+  generation_file_.clear();
+  return {};
+}
+
+Result<void> WorkerSession::attach(const std::string& generation_file) {
+  const auto attached = run(
+      own_.get(),
+      Sql("ATTACH ").literal(generation_file).raw(" AS ").ident(kCatalogName).raw(" (READ_ONLY)"));
+  if (!attached) {
+    // An empty file is a generation that was collected (architecture.md, "generations").
+    if (is_missing_or_empty(generation_file)) {
+      return make_error(Code::kNotFound,
+                        "this version of the knowledgebase is gone: ask for the "
+                        "newest again",
+                        attached.error().detail);
+    }
+    return make_error(Code::kIo, "the knowledgebase's views could not be opened",
+                      attached.error().detail);
+  }
+  generation_file_ = generation_file;
+  return {};
+}
+
+Result<void> WorkerSession::bind(const Source& source) {
+  if (kb_folder_.empty()) {
+    // Locked down before anything is attached: later generations take the same way as the first.
+    STRATA_RETURN_IF_ERROR(lock_down(
+        {source.kb_folder + "/strata/streams/", source.kb_folder + "/generations/",
+         source.kb_folder + "/strata/snapshots/", source.kb_folder + "/strata/ontology/"}));
+    kb_folder_ = source.kb_folder;
+  }
+  if (kb_folder_ != source.kb_folder) {
+    return make_error(Code::kInternal, "this worker serves another knowledgebase");
+  }
+  if (generation_file_ == source.generation_file) return {};
+  // One name for all generations, so that SQL may spell it out; between the two nothing runs.
+  if (!generation_file_.empty()) STRATA_RETURN_IF_ERROR(detach());
+  return attach(source.generation_file);
+}
+
+Result<const Keywords*> WorkerSession::keywords() {
+  if (keywords_.empty()) {
+    STRATA_ASSIGN_OR_RETURN(
+        const auto rows,
+        run_for_text(own_.get(), Sql("SELECT keyword_name FROM duckdb_keywords()"), 1));
+    for (const auto& row : rows) keywords_.insert(row[0]);
+  }
+  return &keywords_;
+}
+
+Error WorkerSession::failure(const std::string& duckdb_text, const StatementContext& context,
+                             const QueryWatch& watch) {
+  // An interrupted statement may fail with other words than DuckDB's for it.
+  if (watch.expired()) {
+    return make_error(Code::kTimeout, "the query overran its time", duckdb_text);
+  }
+  StatementFailure failure = describe_failure(duckdb_text, context);
+  broken_ = broken_ || failure.engine_broken;
+  return std::move(failure.error);
+}
+
+Result<QueryAnswer> WorkerSession::query(const QueryRequest& request, QueryWatch& watch) {
+  STRATA_RETURN_IF_ERROR(bind(request.source));
+  // A connection of its own: what one statement sets there ends with it.
+  STRATA_ASSIGN_OR_RETURN(const Connection connection, connect(database_));
+  STRATA_RETURN_IF_ERROR(use_catalog(connection.get()));
+  watch.arm(connection.get(),
+            SystemClock().steady() + std::chrono::milliseconds(request.timeout_ms));
+  auto answer = [&]() -> Result<QueryAnswer> {
+    try {
+      return run_checked(connection.get(), request, watch);
+    } catch (const std::bad_alloc&) {
+      return out_of_memory_error(memory_bytes_, "std::bad_alloc while the rows were rendered");
+    } catch (const std::length_error&) {
+      return out_of_memory_error(memory_bytes_, "a value too long to be rendered");
+    }
+  }();
+  watch.disarm();
+  return answer;
+}
+
+Result<QueryAnswer> WorkerSession::run_checked(duckdb_connection connection,
+                                               const QueryRequest& request, QueryWatch& watch) {
+  StatementContext context{
+      .kb_folder = kb_folder_, .sql = request.sql, .memory_bytes = memory_bytes_};
+  STRATA_ASSIGN_OR_RETURN(CheckedStatement checked, check_statement(connection, context));
+  context.tables = &checked.tables;
+
+  Statement statement;
+  if (duckdb_prepare_extracted_statement(connection, checked.statements.get(), 0,
+                                         statement.out()) == DuckDBError) {
+    const char* why = duckdb_prepare_error(statement.get());
+    return failure(why == nullptr ? "" : why, context, watch);
+  }
+  if (duckdb_nparams(statement.get()) != 0) {
+    return make_error(Code::kSqlError,
+                      "a parameter (? or $1) has no value here: write the value in its place");
+  }
+  if (duckdb_prepared_statement_type(statement.get()) != DUCKDB_STATEMENT_TYPE_SELECT) {
+    return make_error(Code::kSqlRefused, "only one SELECT is run");
+  }
+
+  // Streamed, so that no more than rows_max + 1 rows are ever made: a LIMIT wrapped around the
+  // text would trip over duplicate column names, a trailing semicolon or comment, and the order of
+  // the rows. Nothing leaves the worker before the last row wanted is rendered, so an error on the
+  // way is still an error and never a short answer.
+  QueryResult result;
+  if (duckdb_execute_prepared_streaming(statement.get(), result.get()) == DuckDBError) {
+    return failure(result.error(), context, watch);
+  }
+  QueryAnswer answer;
+  STRATA_RETURN_IF_ERROR(read_rows(result, request, context, watch, answer));
+  answer.head.tables = std::move(checked.tables);
+  return answer;
+}
+
+Result<void> WorkerSession::read_rows(QueryResult& result, const QueryRequest& request,
+                                      const StatementContext& context, QueryWatch& watch,
+                                      QueryAnswer& answer) {
+  STRATA_ASSIGN_OR_RETURN(const Keywords* known_keywords, keywords());
+  std::vector<RenderedColumn> columns;
+  for (idx_t index = 0; index < duckdb_column_count(result.get()); ++index) {
+    const LogicalType type(duckdb_column_logical_type(result.get(), index));
+    RenderedColumn column{.name = duckdb_column_name(result.get(), index), .type = {}};
+    auto described = describe_type(type.get(), *known_keywords);
+    if (!described) {
+      Error error = std::move(described).error();
+      error.message = fmt::format("column \"{}\": {}", column.name, error.message);
+      return error;
+    }
+    column.type = std::move(described).value();
+    answer.head.columns.push_back({.name = column.name, .type = column.type.name});
+    columns.push_back(std::move(column));
+  }
+
+  RowRenderer renderer(request.format, std::move(columns));
+  std::string piece;
+  renderer.append_start(piece);
+  std::uint64_t bytes = piece.size();
+  while (!answer.head.truncated) {
+    const Chunk chunk(duckdb_fetch_chunk(*result.get()));
+    if (!chunk) break;
+    const std::uint64_t in_chunk = duckdb_data_chunk_get_size(chunk.get());
+    const std::uint64_t wanted = std::min(in_chunk, request.rows_max - answer.head.row_count);
+    answer.head.truncated = wanted < in_chunk;
+    for (std::uint64_t begin = 0; begin < wanted; begin += kRowsPerLook) {
+      if (watch.expired()) return failure("", context, watch);
+      const std::uint64_t end = std::min(begin + kRowsPerLook, wanted);
+      const std::size_t size_before = piece.size();
+      renderer.append_rows(chunk.get(), begin, end, piece);
+      bytes += piece.size() - size_before;
+      if (bytes > memory_bytes_) {
+        return out_of_memory_error(memory_bytes_, "the rendered rows alone are larger");
+      }
+      if (piece.size() >= kRowsFrameBytes) {
+        answer.pieces.push_back(std::move(piece));
+        piece.clear();
+      }
+    }
+    answer.head.row_count += wanted;
+  }
+  // A stream that fails on the way ends like one that is complete (duckdb-facts.md C4).
+  if (const std::string why = result.error(); !why.empty()) return failure(why, context, watch);
+  if (!piece.empty()) answer.pieces.push_back(std::move(piece));
+  return {};
+}
+
+Result<std::vector<View>> WorkerSession::views(const Source& source) {
+  STRATA_RETURN_IF_ERROR(bind(source));
+  STRATA_ASSIGN_OR_RETURN(
+      auto rows, run_for_text(own_.get(),
+                              Sql("SELECT schema_name, view_name, sql FROM duckdb_views() "
+                                  "WHERE database_name = ")
+                                  .literal(kCatalogName)
+                                  .raw(" AND NOT internal ORDER BY schema_name, view_name"),
+                              3));
+  std::vector<View> views;
+  views.reserve(rows.size());
+  for (auto& row : rows) {
+    views.push_back(
+        {.schema = std::move(row[0]), .name = std::move(row[1]), .sql = std::move(row[2])});
+  }
+  return views;
+}
+
+Result<void> WorkerSession::run_ddl(const DdlRequest& request) {
+  const std::filesystem::path file(request.database_file);
+  STRATA_RETURN_IF_ERROR(
+      lock_down({request.kb_folder + "/strata/streams/", file.parent_path().string() + "/"}));
+  const Sql attach_sql =
+      Sql("ATTACH ").literal(request.database_file).raw(" AS ").ident(kCatalogName);
+  if (const auto attached = run(own_.get(), attach_sql); !attached) {
+    return make_error(Code::kIo, "the new version of the knowledgebase's views could not be opened",
+                      attached.error().detail);
+  }
+  std::vector<std::string> steps = {Sql("USE ").ident(kCatalogName).str(), "BEGIN"};
+  // They come from the server as duck::Sql made them.
+  std::ranges::copy(request.statements, std::back_inserter(steps));
+  steps.emplace_back("COMMIT");
+  steps.push_back(Sql("CHECKPOINT ").ident(kCatalogName).str());
+  for (const std::string& step : steps) {
+    QueryResult result;
+    if (duckdb_query(own_.get(), step.c_str(), result.get()) == DuckDBError) {
+      // Nothing is rolled back: the file is a private copy that the caller throws away.
+      return ddl_failure(result.error(), request);
+    }
+  }
+  STRATA_RETURN_IF_ERROR(detach());
+  own_.reset();
+  database_.reset();
+  std::error_code error;
+  if (std::filesystem::exists(request.database_file + ".wal", error) || error) {
+    return make_error(Code::kInternal, "the views of this knowledgebase could not be written",
+                      "a .wal is left");
+  }
+  return {};
+}
+
+}  // namespace strata::duck

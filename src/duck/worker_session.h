@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "duck/handles.h"
+#include "duck/render_type.h"
+#include "duck/worker_connection.h"
+#include "duck/worker_error.h"
+#include "duck/worker_pool.h"
+#include "duck/worker_watch.h"
+#include "duck/worker_wire.h"
+
+namespace strata::duck {
+
+/// A query's answer, whole: what it is, and its rows rendered.
+struct QueryAnswer {
+  QueryHead head;
+  std::deque<std::string> pieces;
+};
+
+/// One `:memory:` host instance in a worker process. It is bound to one kb by its first request
+/// and locked down to that kb's folders before any SQL of a reader runs; generations come and go
+/// in it, each attached READ_ONLY under kCatalogName. One thread.
+class WorkerSession {
+ public:
+  /// kInternal: the engine could not be opened within the limits.
+  static Result<std::unique_ptr<WorkerSession>> open(std::uint64_t memory_bytes);
+
+  /// One SELECT. The errors of WorkerPool::query.
+  Result<QueryAnswer> query(const QueryRequest& request, QueryWatch& watch);
+  Result<std::vector<View>> views(const Source& source);
+  /// Leaves `database_file` checkpointed and closed, without a .wal. Only for a session that has
+  /// done nothing else.
+  Result<void> run_ddl(const DdlRequest& request);
+
+  /// The engine reported that it cannot be trusted any more.
+  bool broken() const { return broken_; }
+
+ private:
+  explicit WorkerSession(std::uint64_t memory_bytes) : memory_bytes_(memory_bytes) {}
+
+  Result<void> bind(const Source& source);
+  Result<void> lock_down(const std::vector<std::string>& folders);
+  Result<void> attach(const std::string& generation_file);
+  Result<void> detach();
+
+  Result<QueryAnswer> run_checked(duckdb_connection connection, const QueryRequest& request,
+                                  QueryWatch& watch);
+  Result<void> read_rows(QueryResult& result, const QueryRequest& request,
+                         const StatementContext& context, QueryWatch& watch, QueryAnswer& answer);
+  Error failure(const std::string& duckdb_text, const StatementContext& context,
+                const QueryWatch& watch);
+  Result<const Keywords*> keywords();
+
+  const std::uint64_t memory_bytes_;
+  bool broken_ = false;
+  std::string kb_folder_;        // empty until bound
+  std::string generation_file_;  // empty while none is attached
+  Keywords keywords_;            // read at its first use
+  Database database_;
+  Connection own_;  // ours alone: no reader's SQL runs on it
+};
+
+}  // namespace strata::duck

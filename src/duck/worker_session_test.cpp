@@ -1,0 +1,65 @@
+#include "duck/worker_session.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+namespace strata::duck {
+namespace {
+
+namespace fs = std::filesystem;
+
+class WorkerSessionTest : public testing::Test {
+ protected:
+  WorkerSessionTest() {
+    std::string name = (fs::temp_directory_path() / "strata-session-XXXXXX").string();
+    root_ = ::mkdtemp(name.data());
+    for (const char* id : {"one", "two"}) {
+      fs::create_directories(root_ / id / "generations");
+      auto session = WorkerSession::open(64ULL * 1024 * 1024);
+      EXPECT_TRUE(session);
+      EXPECT_TRUE((*session)->run_ddl({.kb_folder = root_ / id,
+                                       .database_file = source(id).generation_file,
+                                       .statements = {"CREATE VIEW v AS SELECT 1 AS a"}}));
+    }
+  }
+  ~WorkerSessionTest() override { fs::remove_all(root_); }
+
+  Source source(const std::string& id) const {
+    return {.kb_folder = root_ / id, .generation_file = root_ / id / "generations/000001.duckdb"};
+  }
+
+  fs::path root_;
+};
+
+TEST_F(WorkerSessionTest, ServesOneKnowledgebaseForLife) {
+  auto session = WorkerSession::open(64ULL * 1024 * 1024);
+  ASSERT_TRUE(session);
+  ASSERT_TRUE((*session)->views(source("one")));
+  const auto other = (*session)->views(source("two"));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kInternal);
+  // Nor a generation of another kb by way of its own folder.
+  EXPECT_FALSE((*session)->views(
+      {.kb_folder = root_ / "one", .generation_file = source("two").generation_file}));
+  const auto again = (*session)->views(source("one"));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->size(), 1U);
+}
+
+TEST_F(WorkerSessionTest, IsLockedDownEvenIfNothingCouldBeAttached) {
+  auto session = WorkerSession::open(64ULL * 1024 * 1024);
+  ASSERT_TRUE(session);
+  const auto missing = (*session)->views(
+      {.kb_folder = root_ / "one", .generation_file = root_ / "one/generations/000009.duckdb"});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Code::kNotFound);
+  const auto other = (*session)->views(source("two"));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kInternal);
+}
+
+}  // namespace
+}  // namespace strata::duck
