@@ -14,10 +14,10 @@ namespace strata::catalog {
 
 /// One row of `_strata_manifest`: a table of the kb, whatever its source.
 struct ManifestRow {
-  std::string table;                 // its SQL name, `raw_extracted.stream_x`
-  std::string source;                // `stream:x`, `upload:name`, `feed:...`, or a document's id
-  std::optional<std::uint64_t> rows; // not known before the first landing
-  std::string state;                 // `deferred` | `ready` | `error`
+  std::string table;                  // its SQL name, `raw_extracted.stream_x`
+  std::string source;                 // `stream:x`, `upload:name`, `feed:...`, or a document's id
+  std::optional<std::uint64_t> rows;  // not known before the first landing
+  std::string state;                  // `deferred` | `ready` | `error`
   bool operator==(const ManifestRow&) const = default;
 };
 

@@ -29,8 +29,8 @@ class Root {
   /// Makes or opens the root. Refuses, with the reason and the way out: a newer format, a lock kind
   /// other than `file`, a path with a backslash, a `?` or a newline (DuckDB cannot name it), a file
   /// system without hard links or directory fsync. A DEGRADED left by an earlier process is cleared
-  /// when the probe passes; where the probe cannot run, a root that has data opens degraded, so that
-  /// it can be read.
+  /// when the probe passes; where the probe cannot run, a root that has data opens degraded, so
+  /// that it can be read.
   static Result<std::unique_ptr<Root>> open(io::FileSystem& fs, const Clock& clock,
                                             const RootOptions& options);
 
