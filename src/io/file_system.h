@@ -11,8 +11,8 @@
 #include "base/error.h"
 
 /// Everything durable goes through this port, so that a failing disk, a lost write and a kill are
-/// ordinary test inputs. `::open`, `::fsync`, `::link`, `::rename` outside src/io/ fail `make
-/// check`.
+/// ordinary test inputs. `make check` fails on `::open`, `::fsync`, `::link` and `::rename` outside
+/// src/io/.
 namespace strata::io {
 
 /// Which inode a name leads to; equal means the very same file.
