@@ -33,7 +33,7 @@ constexpr std::size_t kDictionaryBytesMax = 1024 * 1024;
 
 // What a write takes of DuckDB's memory, measured by the lowest memory_limit under which twelve
 // shapes of batch succeed; the estimate lies above each of them.
-constexpr std::uint64_t kBytesPerWrite = 8 * 1024 * 1024;
+constexpr std::uint64_t kBytesPerWrite = 16 * 1024 * 1024;
 constexpr std::uint64_t kBytesPerColumn = 48 * 1024;  // and its dictionary
 constexpr std::uint64_t kBytesPerCell = 32;           // of one row group
 constexpr std::uint64_t kCopiesOfText = 3;
