@@ -15,6 +15,10 @@ Result<http::Response> get_readyz(const http::Request&, Services& services) {
     reasons.emplace_back("Ingest is stopped: " + *degraded);
   }
   for (const std::string& problem : services.streams.problems()) reasons.emplace_back(problem);
+  for (const auto& unopened : services.knowledgebases.unopened()) {
+    reasons.emplace_back("Knowledgebase " + unopened.id +
+                         " cannot be opened: " + unopened.error.message);
+  }
   const io::ProbeReport& probe = services.root.probe();
   const bool ready = reasons.empty();
   return json_response(ready ? 200 : 503, json::object{{"ready", ready},

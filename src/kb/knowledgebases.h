@@ -16,6 +16,10 @@
 
 namespace strata::kb {
 
+/// What callers of Knowledgebase::lock() say; the lock's other parts are not theirs.
+using lock::LockRequest;
+using lock::Purpose;
+
 /// One customer's data: its folder, its catalog, its generations. Lives as long as the process.
 /// Thread-safe.
 class Knowledgebase {

@@ -125,7 +125,8 @@ TEST_F(LandingTest, RegisteredColumnsAreTheOnlyOnes) {
   Stream& stream = process.stream("s", {.columns = std::vector<std::string>{"ts", "Value"}});
   EXPECT_EQ(stream.columns().list(), (std::vector<std::string>{"ts", "Value"}));
   EXPECT_TRUE(process.land(stream, "id-1", "{\"Value\":\"1\"}\n"));
-  for (const std::string body : {"{\"value\":\"1\"}\n", "{\"ts\":\"1\",\"x\":2}\n"}) {
+  for (const std::string& body :
+       std::vector<std::string>{"{\"value\":\"1\"}\n", "{\"ts\":\"1\",\"x\":2}\n"}) {
     const auto refused = process.land(stream, "id-2", body);
     ASSERT_FALSE(refused) << body;
     EXPECT_EQ(refused.error().error.code, Code::kBadBatch);
@@ -173,7 +174,9 @@ TEST_F(LandingTest, AnyFailingCallLeavesTheBatchRetryableAndTheNumbersRight) {
       if (process.root->degraded()) continue;  // a restart comes next; the crash tests go there
       const auto second = process.land(stream, "id-1", "{\"a\":1}\n{\"a\":2}\n");
       ASSERT_TRUE(second) << "call " << n << ": " << second.error().error.message;
-      if (first) EXPECT_TRUE(second->replayed) << "call " << n;
+      if (first) {
+        EXPECT_TRUE(second->replayed) << "call " << n;
+      }
       ASSERT_OK(stream.numbers().checkpoint(false));
       EXPECT_EQ(stream.numbers().totals().files, 1U) << "call " << n;
       EXPECT_EQ(stream.numbers().totals().rows, 2U) << "call " << n;

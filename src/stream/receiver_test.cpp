@@ -55,7 +55,9 @@ TEST(CheckReceiver, SaysWhatCannotBe) {
   for (const Row& row : rows) {
     const auto checked = check_receiver(row.receiver);
     EXPECT_CODE(row.code, checked);
-    if (!checked) EXPECT_THAT(checked.error().message, ::testing::HasSubstr(row.says));
+    if (!checked) {
+      EXPECT_THAT(checked.error().message, ::testing::HasSubstr(row.says));
+    }
   }
   EXPECT_OK(check_receiver({.columns = Names{"a", "b"}, .max_body_bytes = 67108864}));
 }

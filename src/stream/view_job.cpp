@@ -45,7 +45,7 @@ void note_in_manifest(Stream& stream) {
 }
 
 Result<void> bring_up(kb::Knowledgebase& knowledgebase, const std::vector<Stream*>& streams,
-                      lock::Purpose purpose) {
+                      kb::Purpose purpose) {
   STRATA_ASSIGN_OR_RETURN(std::vector<Stream*> missing, look(knowledgebase, streams));
   if (missing.empty()) return {};
   STRATA_ASSIGN_OR_RETURN(const auto lease,
@@ -96,28 +96,28 @@ bool ViewJob::settled(const Stream& stream) const {
   return running_ != &stream.knowledgebase() && !waiting_.contains(&stream.knowledgebase());
 }
 
-void ViewJob::enqueue(Stream& stream, lock::Purpose purpose) {
+void ViewJob::enqueue(Stream& stream, kb::Purpose purpose) {
   const std::lock_guard lock(mutex_);
   Waiting& waiting = waiting_[&stream.knowledgebase()];
   waiting.streams.insert(&stream);
-  if (purpose == lock::Purpose::kResync) waiting.purpose = purpose;
+  if (purpose == kb::Purpose::kResync) waiting.purpose = purpose;
   work_.notify_one();
 }
 
 void ViewJob::want(Stream& stream) {
-  if (!stream.view_ready()) enqueue(stream, lock::Purpose::kView);
+  if (!stream.view_ready()) enqueue(stream, kb::Purpose::kView);
 }
 
 bool ViewJob::want_and_wait(Stream& stream, std::chrono::milliseconds wait) {
   if (stream.view_ready()) return true;
-  enqueue(stream, lock::Purpose::kView);
+  enqueue(stream, kb::Purpose::kView);
   std::unique_lock lock(mutex_);
   done_.wait_for(lock, wait, [&] { return stream.view_ready() || stopping_ || settled(stream); });
   return stream.view_ready();
 }
 
 Result<void> ViewJob::resync(Stream& stream) {
-  enqueue(stream, lock::Purpose::kResync);
+  enqueue(stream, kb::Purpose::kResync);
   std::unique_lock lock(mutex_);
   const bool ended =
       done_.wait_for(lock, kResyncWait, [&] { return stopping_ || settled(stream); });

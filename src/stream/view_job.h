@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "duck/sql.h"
-#include "lock/kb_lock.h"
 #include "stream/stream.h"
 
 namespace strata::stream {
@@ -44,10 +43,10 @@ class ViewJob {
  private:
   struct Waiting {
     std::set<Stream*> streams;
-    lock::Purpose purpose = lock::Purpose::kView;
+    kb::Purpose purpose = kb::Purpose::kView;
   };
   void run();
-  void enqueue(Stream& stream, lock::Purpose purpose);
+  void enqueue(Stream& stream, kb::Purpose purpose);
   /// With mutex_ held: whether no job that may still see to `stream` is queued or running.
   bool settled(const Stream& stream) const;
 

@@ -18,7 +18,9 @@ struct RealProcess {
     views = std::make_unique<ViewJob>();
     streams = std::make_unique<Streams>(*services, *kbs, *views);
     const KbId id = KbId::parse("demo").value();
-    if (!kbs->find(id)) EXPECT_OK(kbs->create(id, "file"));
+    if (!kbs->find(id)) {
+      EXPECT_OK(kbs->create(id, "file"));
+    }
     knowledgebase = kbs->find(id).value();
     EXPECT_OK(streams->open_all());
   }
@@ -31,7 +33,7 @@ struct RealProcess {
                       .arrived_at = world.clock.wall()}));
     return stream;
   }
-  std::uint64_t acquired(const std::string& stream, lock::Purpose purpose) const {
+  std::uint64_t acquired(const std::string& stream, kb::Purpose purpose) const {
     const auto counts = acquisitions.snapshot();
     const auto found = counts.find({"demo", stream, purpose});
     return found == counts.end() ? 0 : found->second;
@@ -60,14 +62,14 @@ TEST(ViewJob, OneLockAndOneGenerationAStreamForEver) {
     EXPECT_EQ(process.knowledgebase->generations().newest().value().number, 2U);
     EXPECT_TRUE(process.views->want_and_wait(stream, kLong));
     EXPECT_OK(process.views->resync(stream));
-    EXPECT_EQ(process.acquired("s", lock::Purpose::kView), 1U);
-    EXPECT_EQ(process.acquired("s", lock::Purpose::kResync), 0U);
+    EXPECT_EQ(process.acquired("s", kb::Purpose::kView), 1U);
+    EXPECT_EQ(process.acquired("s", kb::Purpose::kResync), 0U);
     EXPECT_EQ(process.knowledgebase->generations().newest().value().number, 2U);
   }
   RealProcess next(world);
   Stream& stream = next.landed(world, "s");
   EXPECT_TRUE(next.views->want_and_wait(stream, kLong));
-  EXPECT_EQ(next.acquired("s", lock::Purpose::kView), 0U);
+  EXPECT_EQ(next.acquired("s", kb::Purpose::kView), 0U);
   EXPECT_EQ(next.knowledgebase->generations().newest().value().number, 2U);
 }
 

@@ -34,7 +34,9 @@ class Process {
     services = std::make_unique<StreamServices>(faults, world.clock, *root, *writer);
     views = std::make_unique<ViewJob>();
     streams = std::make_unique<Streams>(*services, *kbs, *views);
-    if (!kbs->find(kb_id())) EXPECT_OK(kbs->create(kb_id(), "file"));
+    if (!kbs->find(kb_id())) {
+      EXPECT_OK(kbs->create(kb_id(), "file"));
+    }
     EXPECT_OK(streams->open_all());
   }
 
