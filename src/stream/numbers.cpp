@@ -72,6 +72,8 @@ Result<std::unique_ptr<Numbers>> Numbers::open(io::FileSystem& fs, const Clock& 
 
 void Numbers::landed(const io::BatchFacts& facts) {
   const std::lock_guard lock(mutex_);
+  if (counted_doubts_.erase(facts.batch_id) == 1) return;
+  std::erase_if(doubts_, [&](const BatchId& id) { return id.str() == facts.batch_id; });
   own_.add(one(facts));
 }
 
@@ -92,7 +94,9 @@ Result<void> Numbers::settle_doubts() {
     const auto facts = facts_.read({*data, id.str() + ".parquet"});
     if (!facts) continue;  // not landed yet, or not readable now: looked at again
     const std::lock_guard lock(mutex_);
-    if (doubts_.erase(id) == 1 && facts->attempt.starts_with(process_ + "/")) own_.add(one(*facts));
+    if (doubts_.erase(id) == 0 || !facts->attempt.starts_with(process_ + "/")) continue;
+    own_.add(one(*facts));
+    counted_doubts_.insert(id.str());
   }
   return {};
 }

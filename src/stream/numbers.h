@@ -70,6 +70,8 @@ class Numbers {
   Totals written_;
   bool closed_ = false;
   std::set<BatchId> doubts_;
+  /// Doubts that were counted while their own publish was still on its way to say so.
+  std::set<std::string> counted_doubts_;
   std::map<std::string, Totals> others_;
   SteadyTime others_read_at_{};
   bool others_known_ = false;

@@ -88,5 +88,21 @@ TEST_F(NumbersTest, ABatchInDoubtIsCountedOnceItLands) {
   EXPECT_EQ(rows(process), 2U);
 }
 
+// Found by the fault sweep of landing_test: a doubt about an attempt that never claimed the id was
+// counted beside the retry that landed.
+TEST_F(NumbersTest, ADoubtThatARetryLandsAnewIsCountedOnce) {
+  Process process(world_);
+  Stream& stream = process.stream("s");
+  ASSERT_TRUE(process.land(stream, "a", "{\"x\":1}\n"));
+  process.faults.fail_if(
+      [](const io::FileCall& call) { return call.operation == io::Operation::kSyncFile; },
+      io::Effect::kFailBefore, Code::kDiskFull);
+  EXPECT_FALSE(process.land(stream, "b", "{\"x\":1}\n"));
+  process.faults.heal();
+  ASSERT_TRUE(process.land(stream, "b", "{\"x\":1}\n"));
+  ASSERT_OK(stream.numbers().checkpoint(false));
+  EXPECT_EQ(rows(process), 2U);
+}
+
 }  // namespace
 }  // namespace strata::stream
