@@ -34,6 +34,7 @@ CellTable cells_of(const json::value& vector) {
   }
   for (const auto& row : vector.at("rows").as_array()) {
     for (const auto& cell : row.as_object()) {
+      if (cell.value().is_null()) continue;
       const auto column = std::ranges::find(cells.columns, std::string_view(cell.key()));
       EXPECT_NE(column, cells.columns.end());
       cells.arena.emplace_back(cell.value().as_string());
