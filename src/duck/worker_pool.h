@@ -41,11 +41,13 @@ struct ResultColumn {
 struct QueryHead {
   std::vector<ResultColumn> columns;
   std::uint64_t row_count = 0;
-  bool truncated = false;           // there were more than rows_max rows
-  std::vector<std::string> tables;  // the tables and views the statement names, `schema.name`
+  bool truncated = false;  // there were more than rows_max rows
+  /// The tables and views the statement names: `schema.name` in lower case, as DuckDB compares.
+  std::vector<std::string> tables;
 };
 
-/// One query's answer on its way; holds its worker until it is read to the end or destroyed.
+/// One query's answer on its way; holds its worker until it is read to the end or destroyed, which
+/// has to be before its pool is.
 class RunningQuery {
  public:
   virtual ~RunningQuery() = default;
@@ -81,7 +83,8 @@ class WorkerPool {
   virtual ~WorkerPool() = default;
 
   /// Errors: kSqlError, kSqlRefused, kUnknownTable (a missing view of raw_extracted included: the
-  /// caller knows whether it is deferred), kOutOfMemory, kTimeout, kBusy (no worker to be had),
+  /// caller knows whether it is deferred; `detail` names it as `schema.name` in lower case when it
+  /// is known), kOutOfMemory, kTimeout, kBusy (no worker to be had),
   /// kNotFound (the generation file is gone: resolve again), kIo (a file of the kb could not be
   /// read). Messages carry no path.
   virtual Result<std::unique_ptr<RunningQuery>> query(const QuerySpec& spec) = 0;

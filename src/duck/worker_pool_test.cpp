@@ -13,6 +13,7 @@
 #include <iterator>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,6 +47,24 @@ std::set<pid_t> children() {
   }
   return found;
 }
+
+/// Returns when the process has burnt some more CPU: then it is at the work it was given.
+void wait_until_at_work(pid_t process) {
+  const auto ticks = [process] {
+    const std::string stat = read_file(fs::path("/proc") / std::to_string(process) / "stat");
+    std::istringstream fields(stat.substr(stat.rfind(')') + 1));
+    std::string skipped;
+    for (int field = 3; field < 14; ++field) fields >> skipped;
+    long user = 0;
+    fields >> user;
+    return user;
+  };
+  const long begin = ticks();
+  while (ticks() < begin + 5) std::this_thread::sleep_for(milliseconds(5));
+}
+
+constexpr const char* kEndlessSql =
+    "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3";
 
 /// Every file and folder below, with sizes.
 std::set<std::string> listing(const fs::path& folder) {
@@ -341,13 +360,9 @@ TEST_F(WorkerPoolTest, AQueryOverItsTimeIsStoppedAndTheNextIsFine) {
   ASSERT_EQ(text("SELECT 1"), "[1]");
   const std::set<pid_t> first = children();
   // The interrupt stops this one.
-  EXPECT_EQ(text([this] {
-              QuerySpec query = spec("demo",
-                                     "SELECT count(*) FROM range(1000000) a, range(1000000) b "
-                                     "WHERE (a.range * b.range) % 7 = 3");
-              query.timeout = milliseconds(200);
-              return query;
-            }()),
+  QuerySpec endless = spec("demo", kEndlessSql);
+  endless.timeout = milliseconds(200);
+  EXPECT_EQ(text(endless),
             "Timeout: the query ran longer than 200 ms: ask for less, or raise timeout_ms (up to "
             "60000)");
   EXPECT_EQ(children(), std::set<pid_t>());
@@ -389,10 +404,8 @@ TEST_F(WorkerPoolTest, AWorkerKilledAtWorkCostsItsQueryOnly) {
   make_kb("demo");
   ASSERT_EQ(text("SELECT 1"), "[1]");
   const pid_t worker = *children().begin();
-  auto waiting = std::async(std::launch::async, [this] {
-    return text("SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range = -1");
-  });
-  std::this_thread::sleep_for(milliseconds(100));
+  auto waiting = std::async(std::launch::async, [this] { return text(kEndlessSql); });
+  wait_until_at_work(worker);
   ASSERT_EQ(::kill(worker, SIGKILL), 0);
   EXPECT_EQ(waiting.get(), "Busy: the worker ended while it ran the query: send it again");
   EXPECT_EQ(text("SELECT 2"), "[2]");
@@ -403,10 +416,8 @@ TEST_F(WorkerPoolTest, AWorkerThatCrashesBlamesTheStatement) {
   make_kb("demo");
   ASSERT_EQ(text("SELECT 1"), "[1]");
   const pid_t worker = *children().begin();
-  auto waiting = std::async(std::launch::async, [this] {
-    return text("SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range = -1");
-  });
-  std::this_thread::sleep_for(milliseconds(100));
+  auto waiting = std::async(std::launch::async, [this] { return text(kEndlessSql); });
+  wait_until_at_work(worker);
   ASSERT_EQ(::kill(worker, SIGILL), 0);
   EXPECT_EQ(waiting.get(),
             "SqlError: the query engine failed on this statement: write it another way");
