@@ -60,4 +60,16 @@ class BoundedQueue {
   bool abandoned_ = false;
 };
 
+template <typename T>
+class CloseOnExit {
+ public:
+  explicit CloseOnExit(BoundedQueue<T>& queue) : queue_(queue) {}
+  ~CloseOnExit() { queue_.close(); }
+  CloseOnExit(const CloseOnExit&) = delete;
+  CloseOnExit& operator=(const CloseOnExit&) = delete;
+
+ private:
+  BoundedQueue<T>& queue_;
+};
+
 }  // namespace strata::cli

@@ -11,7 +11,7 @@ TEST(QueryAnswer, KeepsEveryDigitAndWritesNestedValuesAsJson) {
       R"({"name":"c","type":"MAP(VARCHAR, INTEGER[])[]"}],)"
       R"("rows":[[0.30000000000000004,"te\"xt",{"x":1.50,"y":["a\n",null,true,[]],"z":{}}],)"
       R"([-9007199254740993,null,[]],[1e-7,"",[1,[2,3],{"k":{"l":4}}]],[]],)"
-      R"("row_count":4,"truncated":true,"read":{"generation":3,"rows":[["not a row"]],"files":2}})");
+      R"("row_count":4,"truncated":true,"read":{"generation":3,"rows":[["no row"]],"files":2}})");
   ASSERT_TRUE(answer) << answer.error().message;
   ASSERT_EQ(answer->table.columns.size(), 3U);
   EXPECT_EQ(answer->table.columns[0].name, "a");

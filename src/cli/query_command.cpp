@@ -77,7 +77,10 @@ class LastLine {
  public:
   void take(std::string_view bytes) {
     const std::size_t end = bytes.find_last_not_of('\n');
-    if (end == std::string_view::npos) return;
+    if (end == std::string_view::npos) {
+      ended_ = ended_ || !bytes.empty();
+      return;
+    }
     const std::size_t newline = bytes.rfind('\n', end);
     if (newline != std::string_view::npos) {
       head_.clear();

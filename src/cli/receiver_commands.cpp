@@ -22,13 +22,6 @@ std::string receiver_path(const std::string& kb, const std::string& stream) {
   return receivers_path(kb) + "/" + http::percent_encode(stream);
 }
 
-// The view's state, whether the answer is the view or the receiver around it.
-std::string view_state(const boost::json::object& answer) {
-  const auto* view = answer.if_contains("view");
-  const bool inside = view != nullptr && view->is_object();
-  return text_member(inside ? view->get_object() : answer, "state");
-}
-
 struct ReceiverCreateCommand final : ControlCommand {
   std::string kb;
   std::string stream;
@@ -45,16 +38,12 @@ struct ReceiverCreateCommand final : ControlCommand {
         context, connection,
         {.method = "POST", .target = receivers_path(kb), .body = boost::json::serialize(body)});
     if (!response) return response.error();
-    return print_answer(
-        context, *this, *response, [this, &response](const boost::json::object& answer) {
-          std::string text = fmt::format(
-              "{} {}\n",
-              response->status == 201 ? "made receiver" : "nothing to do: there is such a receiver",
-              printable(stream));
-          const std::string url = text_member(answer, "ingest_url");
-          if (!url.empty()) text += fmt::format("post batches to {}\n", printable(url));
-          return text;
-        });
+    return print_answer(context, *this, *response, [this, &response](const boost::json::object&) {
+      const std::string_view done =
+          response->status == 201 ? "made" : "nothing to do: there is such a";
+      return fmt::format("{0} receiver {2}\nsend to it: strata send {1} {2} FILE\n", done,
+                         printable(kb), printable(stream));
+    });
   }
 };
 
@@ -93,7 +82,8 @@ struct ReceiverResyncCommand final : ControlCommand {
     if (!response) return response.error();
     const ExitCode code = print_answer(context, *this, *response, render_object);
     const auto answer = parse_object(response->body);
-    if (!answer || view_state(*answer) != "error") return code;
+    const auto* state = answer ? find_path(*answer, "view.state") : nullptr;
+    if (state == nullptr || display(*state) != "error") return code;
     complain(context, fmt::format("the view of {} could not be made", printable(stream)));
     return ExitCode::kRefused;
   }

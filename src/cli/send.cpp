@@ -22,6 +22,17 @@ bool is_about_the_batch(int status) {
   return std::find(kOfTheBatch.begin(), kOfTheBatch.end(), status) != kOfTheBatch.end();
 }
 
+// A refused batch's detail begins with its first error, by the line of the body; errors are shown
+// by the lines of the file, so that one goes and what else the detail says stays.
+void drop_repeated_error(Problem& problem) {
+  if (problem.errors.empty()) return;
+  const Problem::LineError& first = problem.errors.front();
+  const std::string repeated = fmt::format("line {}: {}", first.line, first.reason);
+  if (!problem.detail.starts_with(repeated)) return;
+  problem.detail.erase(0, repeated.size());
+  problem.detail.erase(0, problem.detail.find_first_not_of(' '));
+}
+
 }  // namespace
 
 Sender::Sender(CommandContext& context, const SendPlan& plan)
@@ -37,6 +48,7 @@ Tally Sender::send(Chunker& chunker, const std::vector<std::unique_ptr<http::Cli
     for (const auto& client : clients) {
       threads.emplace_back([this, borrowed = client.get()] { work(*borrowed); });
     }
+    const CloseOnExit close(*queue_);  // before the threads are joined, whatever happens
     produce(chunker);
   }
   progress_.clear();
@@ -52,10 +64,8 @@ void Sender::produce(Chunker& chunker) {
       stop();
       return;
     }
-    if (!*chunk) break;
-    if (!queue_->push(std::move(**chunk))) return;
+    if (!*chunk || !queue_->push(std::move(**chunk))) return;
   }
-  queue_->close();
 }
 
 void Sender::work(http::Client& client) {
@@ -115,6 +125,7 @@ void Sender::record_refusal(const Chunk& chunk, const http::ClientResponse& resp
   }
   ++tally_.batches_refused;
   tally_.rows_refused += chunk.lines.size();
+  drop_repeated_error(problem);
   for (Problem::LineError& error : problem.errors) {
     // A line of the batch's body is a record; the file has blank lines and rows of several lines.
     if (error.line >= 1 && error.line <= chunk.lines.size()) {

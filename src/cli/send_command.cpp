@@ -19,8 +19,6 @@ namespace strata::cli {
 namespace {
 
 constexpr int kConnectionsMax = 16;
-constexpr std::string_view kAgainIsSafe =
-    "running the same command again is safe: what has landed is replayed, not added twice";
 
 struct SendCommand final : Command {
   ConnectionOptions connection;
@@ -68,20 +66,20 @@ void report_refusals(CommandContext& context, const Tally& tally) {
 
 // Why sending stopped, if it did, and the exit code of it all.
 ExitCode report_end(CommandContext& context, const std::string& url, const Tally& tally) {
-  if (tally.broken) {
-    ExitCode code = report_usage(context, *tally.broken);
-    complain(context, std::string(kAgainIsSafe));
+  if (tally.broken || tally.gave_up) {
+    ExitCode code = ExitCode::kRefused;
+    if (tally.broken) {
+      code = report_usage(context, *tally.broken);
+    } else if (!tally.gave_up->response) {
+      code = report_out_of_reach(context, url, tally.gave_up->error);
+    } else {
+      complain(context, fmt::format("gave up after {} tries: {}", RetryPolicy{}.tries_max,
+                                    describe(read_problem(*tally.gave_up->response))));
+    }
+    complain(
+        context,
+        "running the same command again is safe: what has landed is replayed, not added twice");
     return code;
-  }
-  if (tally.gave_up && !tally.gave_up->response) {
-    const ExitCode code = report_out_of_reach(context, url, tally.gave_up->error);
-    complain(context, fmt::format("gave up; {}", kAgainIsSafe));
-    return code;
-  }
-  if (tally.gave_up) {
-    complain(context, fmt::format("gave up after {} tries: {}; {}", RetryPolicy{}.tries_max,
-                                  describe(read_problem(*tally.gave_up->response)), kAgainIsSafe));
-    return ExitCode::kRefused;
   }
   if (tally.turned_away) {
     complain(context, describe(*tally.turned_away));
@@ -207,17 +205,16 @@ void add_send_command(CLI::App& app, CommandContext& context) {
                                "strata send demo weather seattle-weather.csv");
   command->add_option("KB", fields->kb, "the knowledgebase")->required();
   command->add_option("STREAM", fields->stream, "the receiver")->required();
-  command->add_option("FILE", fields->file, "the file; - or nothing: standard input");
-  command
-      ->add_option("--format", fields->format,
-                   "ndjson, or csv: header row = keys, every cell text (by default csv for a file "
-                   "named .csv, else ndjson)")
+  command->add_option("FILE", fields->file, "the file; - or nothing: standard input")
+      ->type_name("PATH");
+  command->add_option("--format", fields->format, "default: csv for a file named .csv, else ndjson")
       ->check(CLI::IsMember({"ndjson", "csv"}));
-  command->add_option("--run", fields->run_name,
-                      "send the same file once more, under ids of its own");
+  command
+      ->add_option("--run", fields->run_name, "send the same file once more, under ids of its own")
+      ->type_name("NAME");
   command
       ->add_option("--batch-rows", fields->batch_rows,
-                   "close batches after N rows instead of at 524,288 bytes; makes other ids")
+                   "close a batch after N rows, not at 524,288 bytes; other ids")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   command->add_option("--parallel", fields->parallel, "connections at once (4)")
@@ -225,6 +222,7 @@ void add_send_command(CLI::App& app, CommandContext& context) {
       ->type_name("N");
   add_connection_options(*command, fields->connection);
   command->footer(
+      "NDJSON: one JSON object per line. CSV: header row = keys, every cell text.\n"
       "A second run of the same file adds nothing: a batch's id is\n"
       "<first 16 hex digits of the file's SHA-256>-<batch number>. With --run NAME or\n"
       "--batch-rows N the digits are those of the SHA-256 of \"NAME\", a newline, then\n"

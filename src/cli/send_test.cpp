@@ -197,9 +197,10 @@ TEST(Send, ARefusedBatchNamesTheFilesLinesAndTheOthersGoOn) {
     for (int index = 0; index < 11; ++index) {
       errors += R"(,{"line":2,"column":"n","reason":"bad\u001b number"})";
     }
-    return reply(400, R"({"title":"Bad batch","status":400,"detail":"2 records are not right",)"
-                      R"("code":"bad_batch","error_count":12,"errors":[{"line":1,"reason":"no"})" +
-                          errors + "]}");
+    return reply(
+        400, R"({"title":"Bad batch","status":400,"detail":"line 1: no Nothing landed. Advice.",)"
+             R"("code":"bad_batch","error_count":12,"errors":[{"line":1,"reason":"no"})" +
+                 errors + "]}");
   };
   const std::string path = folder.file("a.ndjson", "{}\n\n{}\n{}\n\n\n{}\n{}\n");
   const auto result = send(server, {path, "--batch-rows", "2"});
@@ -208,7 +209,7 @@ TEST(Send, ARefusedBatchNamesTheFilesLinesAndTheOthersGoOn) {
             "3 rows landed in 2 batches, 0 batches replayed (0 rows), 1 batch refused, 0.00 s\n");
   const std::string id = header_of(server.requests[1], "Idempotency-Key").substr(0, 17) + "000001";
   EXPECT_THAT(result.err, HasSubstr("strata: batch " + id +
-                                    " refused: Bad batch: 2 records are not right\n"
+                                    " refused: Bad batch: Nothing landed. Advice.\n"
                                     "  line 4: no\n"
                                     "  line 7, column n: bad\\x1b number\n"));
   EXPECT_THAT(result.err, HasSubstr("  and 2 more\n"));
@@ -285,8 +286,8 @@ TEST(Send, GivesUpOnAServerThatStaysBusy) {
   server.answer = [](const http::ClientRequest&) { return testing::problem(503, "Busy", "later"); };
   const auto result = send(server, {folder.file("a.ndjson", "{}\n")});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("gave up after 10 tries: Busy: later; running the same command "
-                                    "again is safe"));
+  EXPECT_THAT(result.err, HasSubstr("strata: gave up after 10 tries: Busy: later\n"
+                                    "strata: running the same command again is safe"));
 }
 
 TEST(Send, TheProgressBarIsForTerminals) {
