@@ -110,31 +110,48 @@ std::vector<stream::Stream*> streams_named(const std::string& text,
   return named;
 }
 
-/// A view the statement names may be missing because nothing landed yet, or because its job has
-/// still to run: the level is looked at here too. Whether it is worth another try.
-Result<bool> see_to_views(const std::string& sql, kb::Knowledgebase& knowledgebase,
-                          Services& services) {
-  STRATA_ASSIGN_OR_RETURN(const auto streams, services.streams.list(knowledgebase));
-  bool again = false;
-  for (stream::Stream* stream : streams_named(sql, streams)) {
-    if (stream->numbers().totals().files == 0) {
-      return make_error(Code::kViewDeferred,
-                        fmt::format("Nothing has landed in '{}' yet; its view {} is made with the "
-                                    "first batch. Send one to /knowledgebase/{}/strata/ingest/{}.",
-                                    stream->id().str(), stream->table(), knowledgebase.id().str(),
-                                    stream->id().str()));
-    }
-    if (services.views.want_and_wait(*stream, limits::kFirstViewWait)) again = true;
+std::vector<stream::Stream*> open_streams_of(const kb::Knowledgebase& knowledgebase,
+                                             Services& services) {
+  std::vector<stream::Stream*> streams;
+  for (stream::Stream* stream : services.streams.open_streams()) {
+    if (&stream->knowledgebase() == &knowledgebase) streams.push_back(stream);
   }
-  return again;
+  return streams;
+}
+
+/// Ready is a level: a query that finds a named stream's view not known to be ready asks for it
+/// too. Whether one of them came up.
+bool see_to_views(const std::vector<stream::Stream*>& named, Services& services) {
+  bool came_up = false;
+  for (stream::Stream* stream : named) {
+    if (stream->view_ready() || stream->numbers().totals().files == 0) continue;
+    came_up |= services.views.want_and_wait(*stream, limits::kFirstViewWait);
+  }
+  return came_up;
+}
+
+Error nothing_landed(const stream::Stream& stream) {
+  const std::string kb = stream.knowledgebase().id().str();
+  return make_error(
+      Code::kViewDeferred,
+      fmt::format(
+          "Nothing has landed in '{}' yet; its view {} is made with the first batch. Send one "
+          "to /knowledgebase/{}/strata/ingest/{}.",
+          stream.id().str(), stream.table(), kb, stream.id().str()));
 }
 
 Result<kb::QueryAnswer> answer(const kb::QueryRequest& query, kb::Knowledgebase& knowledgebase,
                                Services& services) {
+  see_to_views(streams_named(query.sql, open_streams_of(knowledgebase, services)), services);
   auto first = kb::run_query(services.workers, knowledgebase, query);
   if (first || first.error().code != Code::kUnknownTable) return first;
-  STRATA_ASSIGN_OR_RETURN(const bool again, see_to_views(query.sql, knowledgebase, services));
-  if (!again) return first;
+  // The stream may be another process's, and new; or nothing has landed in it.
+  STRATA_ASSIGN_OR_RETURN(const auto streams, services.streams.list(knowledgebase));
+  const auto named = streams_named(query.sql, streams);
+  for (stream::Stream* stream : named) {
+    if (stream->numbers().totals().files == 0) return nothing_landed(*stream);
+  }
+  if (!see_to_views(named, services)) return first;
   return kb::run_query(services.workers, knowledgebase, query);
 }
 
@@ -152,11 +169,7 @@ json::object render_read(const kb::QueryAnswer& answer, kb::Knowledgebase& knowl
   stream::Totals totals;
   std::string tables;
   for (const std::string& table : answer.running->head().tables) tables += table + ' ';
-  std::vector<stream::Stream*> streams;
-  for (stream::Stream* stream : services.streams.open_streams()) {
-    if (&stream->knowledgebase() == &knowledgebase) streams.push_back(stream);
-  }
-  for (stream::Stream* stream : streams_named(tables, streams)) {
+  for (stream::Stream* stream : streams_named(tables, open_streams_of(knowledgebase, services))) {
     totals.add(stream->numbers().totals());
   }
   return {{"generation", answer.generation},
