@@ -235,9 +235,43 @@ class FileKnowledgebases final : public Knowledgebases {
 
   Result<Knowledgebase*> load(const KbId& id, Identity identity) {
     STRATA_RETURN_IF_ERROR(check_backend(identity.backend));
+    STRATA_RETURN_IF_ERROR(refuse_twin(id, identity.uuid));
     STRATA_ASSIGN_OR_RETURN(Folders folders, ensure_folders(id));
     STRATA_ASSIGN_OR_RETURN(auto generations, open_generations_in(*folders.kb));
     return remember(id, std::move(identity), std::move(folders), std::move(generations));
+  }
+
+  /// Two folders of one root with one UUID: the one that was there first, by the root's catalog or
+  /// in this process, stays; a folder that was only renamed is no twin.
+  Result<void> refuse_twin(const KbId& id, const std::string& uuid) {
+    std::vector<std::string> others;
+    if (const auto rows = services_.root.catalog().knowledgebases()) {
+      for (const catalog::KnowledgebaseRow& row : *rows) {
+        if (row.id == id.str() && row.uuid == uuid) return {};
+        if (row.uuid == uuid) others.push_back(row.id);
+      }
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& [other, known] : known_) {
+        if (known->uuid() == uuid) others.push_back(other.str());
+      }
+    }
+    for (const std::string& other : others) {
+      const auto other_id = KbId::parse(other);
+      if (!other_id) continue;
+      const auto folder = open_folder(*other_id);
+      if (!folder) continue;
+      const auto identity = read_identity(fs_, **folder, *other_id);
+      if (!identity || !*identity || (*identity)->uuid != uuid) continue;
+      return make_error(
+          Code::kConflict,
+          fmt::format("it has the UUID of knowledgebase '{}', whose copy it seems to be. "
+                      "One root holds a knowledgebase once: move one of the two folders "
+                      "out, or to another root.",
+                      other));
+    }
+    return {};
   }
 
   Knowledgebase* remember(const KbId& id, Identity identity, Folders folders,

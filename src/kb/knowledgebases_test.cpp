@@ -179,6 +179,41 @@ TEST_F(KnowledgebasesTest, ACopyUnderAnotherNameIsAKbOfThatName) {
             "generations/000001.duckdb");
 }
 
+TEST_F(KnowledgebasesTest, ARenamedFolderIsAKbOfThatName) {
+  {
+    Process process = start();
+    ASSERT_OK(process.kbs->create(id("demo"), "file"));
+  }
+  std::filesystem::rename(path_ + "/kb/demo", path_ + "/kb/renamed");
+  Process process = start();
+  ASSERT_OK_AND_ASSIGN(Knowledgebase * renamed, process.kbs->find(id("renamed")));
+  EXPECT_EQ(renamed->folder(), path_ + "/kb/renamed");
+  EXPECT_CODE(Code::kUnknownKnowledgebase, process.kbs->find(id("demo")));
+}
+
+TEST_F(KnowledgebasesTest, ACopyBesideItsOriginalIsRefused) {
+  {
+    Process process = start();
+    ASSERT_OK(process.kbs->create(id("demo"), "file"));
+  }
+  // Its name sorts first, so that it is opened before the original.
+  std::filesystem::copy(
+      path_ + "/kb/demo", path_ + "/kb/copy",
+      std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks);
+  Process process = start();
+  ASSERT_OK_AND_ASSIGN(const auto listed, process.kbs->list());
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_EQ(listed.front()->id(), id("demo"));
+  ASSERT_EQ(process.kbs->unopened().size(), 1U);
+  EXPECT_EQ(process.kbs->unopened().front().id, "copy");
+  EXPECT_THAT(process.kbs->unopened().front().error.message,
+              testing::HasSubstr("UUID of knowledgebase 'demo'"));
+  // The original moved away: the copy is it now.
+  std::filesystem::rename(path_ + "/kb/demo", temp_.path() + "/away");
+  Process later = start();
+  EXPECT_OK(later.kbs->find(id("copy")));
+}
+
 TEST_F(KnowledgebasesTest, OfTwoThatCreateAtOnceOneIsTold) {
   Process other = start();
   std::string uuid;

@@ -15,25 +15,29 @@ duck::Sql data_glob(const Stream& stream) {
   return duck::Sql().glob(stream.data_path(), "/**/*.parquet");
 }
 
+struct Missing {
+  std::vector<Stream*> streams;
+  bool moved = false;  // a view is there, over another folder: the kb was moved or copied
+};
+
 /// Marks the streams whose view over their own folder the newest generation holds; answers the
 /// others.
-Result<std::vector<Stream*>> look(kb::Knowledgebase& knowledgebase,
-                                  const std::vector<Stream*>& streams) {
+Result<Missing> look(kb::Knowledgebase& knowledgebase, const std::vector<Stream*>& streams) {
   STRATA_ASSIGN_OR_RETURN(const kb::Generation newest, knowledgebase.generations().newest());
   STRATA_ASSIGN_OR_RETURN(const auto views, knowledgebase.generations().views(newest));
-  std::vector<Stream*> missing;
+  Missing missing;
   for (Stream* stream : streams) {
     const std::string name = "stream_" + stream->id().str();
-    const std::string glob = data_glob(*stream).str();
-    const bool there = std::ranges::any_of(views, [&](const duck::View& view) {
-      return view.schema == "raw_extracted" && view.name == name &&
-             view.sql.find(glob) != std::string::npos;
+    const auto view = std::ranges::find_if(views, [&](const duck::View& candidate) {
+      return candidate.schema == "raw_extracted" && candidate.name == name;
     });
-    if (there) {
+    const std::string glob = data_glob(*stream).str();
+    if (view != views.end() && view->sql.find(glob) != std::string::npos) {
       stream->set_view_ready();
-    } else {
-      missing.push_back(stream);
+      continue;
     }
+    missing.moved |= view != views.end();
+    missing.streams.push_back(stream);
   }
   return missing;
 }
@@ -46,18 +50,19 @@ void note_in_manifest(Stream& stream) {
 
 Result<void> bring_up(kb::Knowledgebase& knowledgebase, const std::vector<Stream*>& streams,
                       kb::Purpose purpose) {
-  STRATA_ASSIGN_OR_RETURN(std::vector<Stream*> missing, look(knowledgebase, streams));
-  if (missing.empty()) return {};
-  STRATA_ASSIGN_OR_RETURN(const auto lease,
-                          knowledgebase.lock().acquire({.kb = knowledgebase.id().str(),
-                                                        .stream = missing.front()->id().str(),
-                                                        .purpose = purpose}));
-  STRATA_ASSIGN_OR_RETURN(missing, look(knowledgebase, missing));
-  if (missing.empty()) return {};
+  STRATA_ASSIGN_OR_RETURN(Missing missing, look(knowledgebase, streams));
+  if (missing.streams.empty()) return {};
+  if (missing.moved && purpose == kb::Purpose::kView) purpose = kb::Purpose::kRelocate;
+  STRATA_ASSIGN_OR_RETURN(
+      const auto lease, knowledgebase.lock().acquire({.kb = knowledgebase.id().str(),
+                                                      .stream = missing.streams.front()->id().str(),
+                                                      .purpose = purpose}));
+  STRATA_ASSIGN_OR_RETURN(missing, look(knowledgebase, missing.streams));
+  if (missing.streams.empty()) return {};
   std::vector<duck::Sql> ddl;
-  for (const Stream* stream : missing) ddl.push_back(view_ddl(*stream));
+  for (const Stream* stream : missing.streams) ddl.push_back(view_ddl(*stream));
   STRATA_ASSIGN_OR_RETURN(const auto published, knowledgebase.generations().publish(ddl));
-  for (Stream* stream : missing) {
+  for (Stream* stream : missing.streams) {
     stream->set_view_ready();
     note_in_manifest(*stream);
   }

@@ -73,6 +73,28 @@ TEST(ViewJob, OneLockAndOneGenerationAStreamForEver) {
   EXPECT_EQ(next.knowledgebase->generations().newest().value().number, 2U);
 }
 
+TEST(ViewJob, AMovedFolderGetsItsViewsAgain) {
+  World world;
+  {
+    RealProcess process(world);
+    EXPECT_TRUE(process.views->want_and_wait(process.landed(world, "s"), kLong));
+  }
+  const std::string moved = world.root + " moved";
+  std::filesystem::rename(world.root, moved);
+  world.root = moved;
+  RealProcess process(world);
+  Stream& stream = process.landed(world, "s");
+  EXPECT_TRUE(process.views->want_and_wait(stream, kLong));
+  EXPECT_EQ(process.acquired("s", kb::Purpose::kRelocate), 1U);
+  EXPECT_EQ(process.acquired("s", kb::Purpose::kView), 0U);
+  const auto newest = process.knowledgebase->generations().newest();
+  ASSERT_OK(newest);
+  EXPECT_EQ(newest->number, 3U);
+  ASSERT_OK_AND_ASSIGN(const auto views, process.knowledgebase->generations().views(*newest));
+  ASSERT_EQ(views.size(), 1U);
+  EXPECT_NE(views.front().sql.find(moved + "/kb/demo"), std::string::npos) << views.front().sql;
+}
+
 TEST(ViewJob, AnErrorIsToldAndTheNextWishTriesAgain) {
   World world;
   RealProcess process(world);
