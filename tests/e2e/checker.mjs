@@ -28,7 +28,7 @@ export class History {
   outcomes(outcome) { return this.#operations.filter((one) => one.outcome === outcome); }
 }
 
-/// Sends rows as one batch and logs it. Answers what the server said, or nothing if it said nothing.
+/// Sends rows as one batch and logs it. Answers what the server said, nothing if it said nothing.
 export async function sendLogged(history, server, { kb, stream, id, rows }) {
   const operation = history.invoke(id, rows);
   try {

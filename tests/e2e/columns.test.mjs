@@ -21,7 +21,7 @@ async function refused(stream, body, { line, column, reason }) {
   assert.match(answer.json.errors[0].reason, reason);
 }
 
-test('a later batch whose id sorts first adds a column: it comes last, and stays there', async () => {
+test('a later batch whose id sorts first adds a column: it comes last and stays', async () => {
   await server.createReceiver('demo', 'grows');
   await server.land('demo', 'grows', [{ z: '1', m: '2' }], 'm-later');
   await server.land('demo', 'grows', [{ a: '3', m: '4', z: '5' }], 'a-sooner');

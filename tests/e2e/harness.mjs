@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
+import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -151,7 +152,8 @@ export class Server {
 
   request(method, path, { headers = {}, body, agent = this.agent } = {}) {
     return new Promise((resolve, reject) => {
-      const sent = httpRequest({ host: '127.0.0.1', port: this.port, method, path, headers, agent });
+      const { port } = this;
+      const sent = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent });
       sent.on('error', reject);
       sent.on('response', (message) => {
         const chunks = [];
@@ -239,6 +241,14 @@ export class Server {
     }));
   }
 
+  /// A socket on which `bytes` were sent, for what a well-behaved client never does.
+  connect(bytes) {
+    const socket = createConnection({ host: '127.0.0.1', port: this.port });
+    socket.on('error', () => {});  // a reset is for the test to see as the end
+    socket.write(bytes);
+    return socket;
+  }
+
   workers() { return childrenOf(this.pid).filter((pid) => commandOf(pid).at(-1) === 'worker'); }
 
   exited() { return withPatience(this.ended, 'the end of strata serve'); }
@@ -292,6 +302,11 @@ function readProc(pid, file) {
 export const commandOf = (pid) => readProc(pid, 'cmdline').split('\0').slice(0, -1);
 /// The field after the name, which may hold anything, is the state; then comes the parent.
 export const parentOf = (pid) => Number(readProc(pid, 'stat').split(') ').at(-1).split(' ')[1]);
+/// Processor time used so far, in clock ticks.
+export const ticksOf = (pid) => {
+  const fields = readProc(pid, 'stat').split(') ').at(-1).split(' ');
+  return Number(fields[11]) + Number(fields[12]);
+};
 export const allProcesses = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name))
                                       .map(Number);
 export const childrenOf = (pid) => allProcesses().filter((other) => parentOf(other) === pid);

@@ -68,7 +68,7 @@ async function sendVectors(server) {
   }
 }
 
-test('every batch of a root is what it says, and so are the vectors when they are sent', async () => {
+test('every batch of a root is what it says, the vectors among them', async () => {
   const server = await startWith('demo', ['mixed', 'registered']);
   await server.createReceiver('demo', 'listed', { columns: ['b', 'Temp', 'a'] });
   for (const [id, body] of kBatches) await server.land('demo', 'mixed', body, id);

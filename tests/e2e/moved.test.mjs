@@ -1,0 +1,58 @@
+// A kb is a folder: copied under another root and name it answers its own rows, and replays stay
+// replays although a copy has turned every hard link into a file.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { freshFolder, start, startWith } from './harness.mjs';
+import { countStream, verifyRoot } from './independent.mjs';
+
+const kRows = [{ a: '1', b: 'x' }, { a: '2' }];
+
+test('a copied kb under another root and name', async () => {
+  const original = await startWith('demo', ['s']);
+  await original.land('demo', 's', kRows, 'b1');
+  const first = await original.land('demo', 's', [{ a: '3' }], 'b2');
+  await original.stop();
+
+  const data = join(freshFolder(), "it's a [root] with *");
+  mkdirSync(join(data, 'kb'), { recursive: true });
+  execFileSync('cp', ['-r', original.kbFolder('demo'), join(data, 'kb/copy')]);
+  const claim = join(data, 'kb/copy/strata/streams/s/data/b1.parquet');
+  assert.equal(statSync(claim).nlink, 1, 'a copy has files where the original had links');
+  renameSync(original.data, `${original.data}.away`);
+
+  const copy = await start({ data });
+  assert.deepEqual(
+      await copy.rows('copy', 'SELECT a, b, _batch_id FROM raw_extracted.stream_s ORDER BY a'),
+      [['1', 'x', 'b1'], ['2', null, 'b1'], ['3', null, 'b2']]);
+  const files = await copy.rows('copy', 'SELECT DISTINCT filename FROM raw_extracted.stream_s');
+  assert.ok(files.every(([file]) => file.startsWith(data)), String(files));
+
+  const replayed = await copy.post('copy', 's', '{"a":"3"}\n', { id: 'b2' });
+  assert.deepEqual(replayed.json, { ...first, replayed: true });
+  assert.equal((await copy.post('copy', 's', '{"a":"4"}\n', { id: 'b2' })).status, 422);
+  await copy.land('copy', 's', [{ a: '5' }], 'b3');
+  const { files: count, rows, bytes } = await copy.receiver('copy', 's');
+  assert.deepEqual({ files: count, rows, bytes }, await countStream(copy.streamFolder('copy', 's')));
+  await verifyRoot(data);
+
+  const metrics = await copy.metrics();
+  assert.equal(metrics['strata_lock_acquisitions_total{kb="copy",purpose="relocate",stream="s"}'], 1);
+  renameSync(`${original.data}.away`, original.data);
+});
+
+test('a copy beside its original is refused, with the reason', async () => {
+  const server = await startWith('demo', ['s']);
+  await server.land('demo', 's', kRows, 'b1');
+  await server.stop();
+  execFileSync('cp', ['-r', server.kbFolder('demo'), server.kbFolder('another')]);
+  await server.restart();
+  const ready = await server.get('/readyz');
+  assert.equal(ready.status, 503);
+  assert.match(ready.json.reasons.join(), /another .*UUID of knowledgebase 'demo'/);
+  const refused = await server.query('another', 'SELECT 1');
+  assert.equal(refused.status, 409, refused.text);
+  assert.deepEqual(await server.rows('demo', 'SELECT count(*) FROM raw_extracted.stream_s'), [[2]]);
+});
