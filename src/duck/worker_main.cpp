@@ -113,7 +113,9 @@ Result<void> serve() {
       if (frame.kind == FrameKind::kDdl) return answer_ddl(*session, frame);
       return make_error(Code::kInternal, "this worker runs DDL only");
     }
-    if (frame.kind == FrameKind::kQuery) {
+    if (frame.kind == FrameKind::kPing) {
+      STRATA_RETURN_IF_ERROR(Answering(*session).send_whole(FrameKind::kDone, {}));
+    } else if (frame.kind == FrameKind::kQuery) {
       STRATA_RETURN_IF_ERROR(answer_query(*session, watch, frame));
     } else if (frame.kind == FrameKind::kViews) {
       STRATA_RETURN_IF_ERROR(answer_views(*session, frame));

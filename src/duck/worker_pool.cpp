@@ -28,6 +28,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kKillGrace{500};
 /// For a new process to open its engine; usually a twentieth of a second.
 constexpr milliseconds kStartDeadline{10'000};
+/// For an idle worker to say that it is alive; one that does not is replaced.
+constexpr milliseconds kPingDeadline{1'000};
 constexpr milliseconds kViewsDeadline{10'000};
 constexpr milliseconds kDdlDeadline{120'000};
 /// Between two frames of an answer that stands whole in the worker.
@@ -59,6 +61,17 @@ Error timeout_error(milliseconds limit, std::string detail) {
 Error worker_ended_error(std::string detail) {
   return make_error(Code::kBusy, "the worker ended while it ran the query: send it again",
                     std::move(detail));
+}
+
+/// A request whose whole answer is that it was taken.
+Result<void> exchange_nothing(const WorkerProcess& process, FrameKind kind,
+                              const std::string& payload, SteadyTime deadline) {
+  STRATA_RETURN_IF_ERROR(send_frame(process.socket(), kind, payload, deadline));
+  for (const FrameKind expected : {FrameKind::kDone, FrameKind::kEnd}) {
+    STRATA_ASSIGN_OR_RETURN(const Frame frame, receive_frame(process.socket(), deadline));
+    if (frame.kind != expected) return make_error(Code::kInternal, "", "another answer");
+  }
+  return {};
 }
 
 struct Worker {
@@ -175,25 +188,29 @@ Result<void> Pool::wait_for_place(std::unique_lock<std::mutex>& lock, const Pati
 }
 
 Result<Worker> Pool::acquire(const std::string& kb_folder, const Patience& patience) {
+  std::optional<Worker> known;
   std::optional<Worker> replaced;
   {
     std::unique_lock lock(mutex_);
     STRATA_RETURN_IF_ERROR(wait_for_place(lock, patience));
-    for (auto found = find_idle(kb_folder); found != idle_.end(); found = find_idle(kb_folder)) {
-      Worker worker = std::move(*found);
+    if (const auto found = find_idle(kb_folder); found != idle_.end()) {
+      known = std::move(*found);
       idle_.erase(found);
-      if (worker.process->is_usable()) return worker;
-      // Killed while nobody looked: no query was lost by it.
-      ++deaths_.find(kKilledReason)->second;
-      --live_;
-    }
-    if (live_ == options_.workers_max) {
+    } else if (live_ == options_.workers_max) {
       replaced = std::move(idle_.front());
       idle_.pop_front();
     } else {
       ++live_;
     }
   }
+  if (known) {
+    if (exchange_nothing(*known->process, FrameKind::kPing, {}, now() + kPingDeadline)) {
+      return std::move(*known);
+    }
+    // Killed while nobody looked: its place is taken by a new one, and no query was lost by it.
+    count_death(kKilledReason);
+  }
+  known.reset();
   replaced.reset();
   Worker worker{.process = nullptr, .kb_folder = kb_folder};
   auto process = start_process(false);
@@ -211,20 +228,12 @@ Result<std::unique_ptr<WorkerProcess>> Pool::start_process(bool may_write) {
     count_death(kSpawnFailedReason);
     return process;
   }
-  const SteadyTime deadline = now() + kStartDeadline;
-  const int socket = (*process)->socket();
   const SetUpRequest set_up{.may_write = may_write,
                             .memory_bytes = options_.memory_bytes,
                             .address_space_bytes = options_.address_space_bytes};
-  const auto greet = [&]() -> Result<void> {
-    STRATA_RETURN_IF_ERROR(send_frame(socket, FrameKind::kSetUp, encode(set_up), deadline));
-    for (const FrameKind expected : {FrameKind::kDone, FrameKind::kEnd}) {
-      STRATA_ASSIGN_OR_RETURN(const Frame frame, receive_frame(socket, deadline));
-      if (frame.kind != expected) return make_error(Code::kInternal, "", "not a worker's greeting");
-    }
-    return {};
-  };
-  if (const auto greeted = greet(); !greeted) {
+  const auto greeted =
+      exchange_nothing(**process, FrameKind::kSetUp, encode(set_up), now() + kStartDeadline);
+  if (!greeted) {
     count_death(kSpawnFailedReason);
     return make_error(Code::kBusy, "no query worker could be started: send it again in a moment",
                       greeted.error().detail);

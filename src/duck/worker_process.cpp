@@ -1,7 +1,6 @@
 #include "duck/worker_process.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -153,13 +152,6 @@ bool WorkerProcess::reap(bool block) {
   reaped_ = true;
   if (waited == pid_) ending_ = ending_of(status);
   return true;
-}
-
-bool WorkerProcess::is_usable() {
-  if (reap(false)) return false;
-  // Readable while nothing was asked: it is closing, or not what it should be.
-  pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
-  return ::poll(&entry, 1, 0) == 0;
 }
 
 Ending WorkerProcess::end(std::chrono::milliseconds patience) {

@@ -37,8 +37,6 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   int socket() const { return socket_.get(); }
-  /// Running, and with nothing to say unasked.
-  bool is_usable();
   /// Waits so long for it to end by itself, then kills it. The first ending is the one that counts.
   Ending end(std::chrono::milliseconds patience);
 

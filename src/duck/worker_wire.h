@@ -20,6 +20,7 @@ namespace strata::duck {
 enum class FrameKind : std::uint8_t {
   // Server to worker. Set-up comes first and once.
   kSetUp = 1,
+  kPing,
   kQuery,
   kViews,
   kDdl,
