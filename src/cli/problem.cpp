@@ -40,7 +40,7 @@ Problem read_problem(const http::ClientResponse& response) {
 
 std::string describe(const Problem& problem) {
   std::string text = printable(problem.title);
-  if (!problem.detail.empty()) text += ": " + printable(problem.detail);
+  if (!problem.detail.empty()) text += ": " + printable_lines(problem.detail);
   if (problem.status == 500 && !problem.request_id.empty()) {
     text += fmt::format(" (request {})", printable(problem.request_id));
   }

@@ -143,7 +143,7 @@ void Sender::tell_retry(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (std::exchange(retry_told_, true)) return;
   progress_.clear();
-  *context_.err << "strata: trying again with the same ids: " << printable(reason) << '\n'
+  *context_.err << "strata: trying again with the same ids: " << printable_lines(reason) << '\n'
                 << std::flush;
 }
 

@@ -51,7 +51,8 @@ Error in_file(const InputFile& input, Error error) {
 void report_refusals(CommandContext& context, const Tally& tally) {
   for (const auto& [number, refusal] : tally.refusals) {
     const Problem& problem = refusal.problem;
-    complain(context, fmt::format("batch {} refused: {}", refusal.batch_id, describe(problem)));
+    const std::string& why = problem.detail.empty() ? problem.title : problem.detail;
+    complain(context, fmt::format("batch {} refused: {}", refusal.batch_id, printable_lines(why)));
     const std::size_t shown = std::min(problem.errors.size(), kLineErrorsShown);
     for (std::size_t index = 0; index < shown; ++index) {
       *context.err << "  " << describe(problem.errors[index]) << '\n';

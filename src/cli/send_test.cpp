@@ -209,7 +209,7 @@ TEST(Send, ARefusedBatchNamesTheFilesLinesAndTheOthersGoOn) {
             "3 rows landed in 2 batches, 0 batches replayed (0 rows), 1 batch refused, 0.00 s\n");
   const std::string id = header_of(server.requests[1], "Idempotency-Key").substr(0, 17) + "000001";
   EXPECT_THAT(result.err, HasSubstr("strata: batch " + id +
-                                    " refused: Bad batch: Nothing landed. Advice.\n"
+                                    " refused: Nothing landed. Advice.\n"
                                     "  line 4: no\n"
                                     "  line 7, column n: bad\\x1b number\n"));
   EXPECT_THAT(result.err, HasSubstr("  and 2 more\n"));
@@ -224,7 +224,7 @@ TEST(Send, OnlyTheFirstTenRefusedBatchesAreListed) {
   const auto result =
       send(server, {folder.file("a.ndjson", many_records(25)), "--batch-rows", "1"});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("-000009 refused: Large: split\n"));
+  EXPECT_THAT(result.err, HasSubstr("-000009 refused: split\n"));
   EXPECT_THAT(result.err, Not(HasSubstr("-000010")));
   EXPECT_THAT(result.err, HasSubstr("strata: and 15 more batches refused\n"));
   EXPECT_THAT(result.out, HasSubstr("25 batches refused"));

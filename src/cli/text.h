@@ -12,6 +12,10 @@ namespace strata::cli {
 /// direction spelled out (`\n`, `\x1b`, `\u202e`), and bytes that are not UTF-8 as `\xff`.
 std::string printable(std::string_view text);
 
+/// The same for text of several lines: they stay lines, all but the first indented, so that none
+/// can pass for one of ours.
+std::string printable_lines(std::string_view text);
+
 /// How many columns of a terminal printable text takes: wide East Asian characters and emoji two,
 /// combining marks none.
 std::size_t display_width(std::string_view text);

@@ -30,6 +30,12 @@ TEST(Text, PrintableSpellsOutWhatCouldFoolATerminal) {
   for (const Case& test : kCases) EXPECT_EQ(printable(test.text), test.expected);
 }
 
+TEST(Text, LinesStayLinesButNoneLooksLikeOurs) {
+  EXPECT_EQ(printable_lines("Binder Error\n\nLINE 1: SELECT\x1b\nstrata: ready"),
+            "Binder Error\n  \n  LINE 1: SELECT\\x1b\n  strata: ready");
+  EXPECT_EQ(printable_lines("one"), "one");
+}
+
 TEST(Text, WidthIsWhatATerminalTakes) {
   EXPECT_EQ(display_width("Zürich"), 6U);
   EXPECT_EQ(display_width("東京"), 4U);
