@@ -4,8 +4,10 @@ import { readFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { DuckDBInstance } from '@duckdb/node-api';
-import { freshFolder, missing, start, startWith } from './harness.mjs';
+import { createRequire } from 'node:module';
+import { freshFolder, missing, repository, startWith } from './harness.mjs';
+
+const { DuckDBInstance } = createRequire(join(repository, 'deps/'))('@duckdb/node-api');
 
 const kKb = 'demo';
 const kPosts = 1000;
