@@ -190,11 +190,11 @@ TEST(Client, KeepsItsConnectionAndMakesItAnew) {
 /// The server closes the kept connection when the second request is there.
 TEST(Client, RetriesOnlyAGetAndOnlyWhereNothingWasAnswered) {
   for (const std::string method : {"GET", "POST"}) {
-    std::vector<std::string> seen;
+    std::atomic<int> seen = 0;
     const ScriptedServer server(method == "GET" ? 2 : 1, [&](int fd, int number) {
-      seen.push_back(fmt::format("{} {}", number, read_request(fd).substr(0, 5)));
+      seen += read_request(fd).starts_with(method) ? 1 : 0;
       say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
-      if (number == 0) seen.push_back(fmt::format("{} {}", number, read_request(fd).substr(0, 5)));
+      if (number == 0) seen += read_request(fd).starts_with(method) ? 1 : 0;
     });
     const auto client = client_of(server.port());
     const ClientRequest request{.method = method, .target = "/", .headers = {}, .body = {}};
@@ -203,11 +203,11 @@ TEST(Client, RetriesOnlyAGetAndOnlyWhereNothingWasAnswered) {
     if (method == "GET") {
       ASSERT_TRUE(second) << second.error().message;
       EXPECT_EQ(second->body, "x");
-      EXPECT_EQ(seen.size(), 3U);
+      EXPECT_EQ(seen, 3);
     } else {
       ASSERT_FALSE(second);
       EXPECT_EQ(second.error().code, Code::kIo);
-      EXPECT_EQ(seen.size(), 2U);
+      EXPECT_EQ(seen, 2);
     }
   }
 }

@@ -1,5 +1,6 @@
 #include "http/connection.h"
 
+#include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -13,8 +14,6 @@
 #include <cerrno>
 #include <exception>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "base/ids.h"
 #include "http/chunked.h"
@@ -99,7 +98,7 @@ Connection::Connection(const ConnectionHost& host, asio::ip::tcp::socket socket,
 void Connection::start() {
   asio::co_spawn(executor_, run(), [self = shared_from_this()](const std::exception_ptr&) {
     self->close();
-    self->host_.on_end(*self);
+    self->host_.on_end(self);
   });
 }
 
@@ -196,7 +195,7 @@ void Connection::take_head(Exchange& exchange, std::size_t length) {
     inbox_.erase(0, length);
   }
   request.request_id = choose_request_id(request, host_.clock);
-  exchange.record.request_bytes = length;
+  exchange.record.request_bytes = length > 0 ? length : inbox_.size();
   exchange.body_unread = exchange.head.has_body();
   if (!parsed) refuse(exchange, parsed.error());
 }

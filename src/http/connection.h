@@ -31,7 +31,7 @@ struct ConnectionHost {
   LanePool& query_lane;
   LanePool& control_lane;
   /// The last that is heard of a connection; on its strand.
-  std::function<void(const Connection&)> on_end;
+  std::function<void(const std::shared_ptr<Connection>&)> on_end;
 };
 
 /// One client's connection: a coroutine on a strand of its own reads a request, has it answered,

@@ -7,10 +7,17 @@ namespace strata::http {
 LanePool::LanePool(std::size_t threads, std::size_t waiting_max)
     : thread_count_(threads), waiting_max_(waiting_max) {
   threads_.reserve(threads);
-  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (...) {  // the system has no thread left: those that run must not outlive this
+    finish();
+    throw;
+  }
 }
 
-LanePool::~LanePool() {
+LanePool::~LanePool() { finish(); }
+
+void LanePool::finish() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;

@@ -32,6 +32,7 @@ class LanePool {
 
  private:
   void work();
+  void finish();
   /// Those beyond what idle threads are about to take.
   std::size_t waiting_locked() const;
 

@@ -49,7 +49,7 @@ class ServerImpl final : public Server {
  private:
   asio::awaitable<void> accept();
   void open(tcp::socket socket);
-  void forget(const Connection& connection);
+  void forget(const std::shared_ptr<Connection>& connection);
   void close_listener();
   void finish_connections();
   void run_io();
@@ -93,7 +93,7 @@ ServerImpl::ServerImpl(ServerOptions options, std::vector<Route> routes)
                options_.query_threads > 0 && options_.control_threads > 0);
   const Clock& clock = options_.clock != nullptr ? *options_.clock : system_clock_;
   host_.emplace(ConnectionHost{options_, router_, clock, commit_lane_, query_lane_, control_lane_,
-                               [this](const Connection& connection) { forget(connection); }});
+                               [this](const auto& connection) { forget(connection); }});
 }
 
 Result<void> ServerImpl::listen() {
@@ -168,9 +168,9 @@ void ServerImpl::open(tcp::socket socket) {
   connection->start();
 }
 
-void ServerImpl::forget(const Connection& connection) {
+void ServerImpl::forget(const std::shared_ptr<Connection>& connection) {
   const std::lock_guard lock(connections_mutex_);
-  std::erase_if(connections_, [&](const auto& one) { return one.get() == &connection; });
+  connections_.erase(connection);
   if (connections_.empty()) connection_ended_.notify_all();
 }
 

@@ -259,7 +259,7 @@ TEST(Deadline, OfWritingEndsAClientThatDoesNotRead) {
   options.write_deadline = 200ms;
   options.access_log = [&](const AccessRecord& record) { cut.set_value(record.cut); };
   const auto server = test::start(std::move(options), {route("GET", "/big", [](const Request&) {
-                                    return text(std::string(64UL * 1024 * 1024, 'x'));
+                                    return text(std::string(32UL * 1024 * 1024, 'x'));
                                   })});
   RawClient client(server->port());
   client.send(get("/big"));
@@ -662,9 +662,8 @@ TEST(Connections, OneTooManyIsTold) {
   EXPECT_EQ(first.ask(get("/ok")).status, 200);
   first.close();
   second.close();
-  int status = 503;  // until the server has seen both go
-  while (status == 503) status = RawClient(server->port()).ask(get("/ok")).status;
-  EXPECT_EQ(status, 200);
+  // Until the server has seen both go.
+  while (RawClient(server->port()).ask(get("/ok")).status != 200) std::this_thread::sleep_for(1ms);
 }
 
 TEST(Connections, ManyClientsAtOnce) {
