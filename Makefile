@@ -1,11 +1,12 @@
 # CONTRIBUTING.md says what each target does. PORT= and DATA= reach scripts/run as its environment.
-.PHONY: help run test build check
+.PHONY: help run test build check sanitize
 
 help:
 	@echo 'make run    build, start the server with sample data, print lines to paste (PORT= DATA=)'
 	@echo 'make test   build and run every test'
 	@echo 'make build  build/release/strata'
 	@echo 'make check  format and lint'
+	@echo 'make sanitize  every test under ASan + UBSan, then under TSan (long)'
 
 run:
 	@scripts/run
@@ -22,3 +23,7 @@ build:
 check:
 	@scripts/setup
 	@scripts/check
+
+sanitize:
+	@scripts/setup
+	@scripts/sanitize
