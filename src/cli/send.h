@@ -66,7 +66,7 @@ class Sender {
   Sender(CommandContext& context, const SendPlan& plan);
 
   /// Blocks until every batch has its answer or sending stopped; one thread per client. At most
-  /// twice as many batches as clients are in memory.
+  /// twice as many batches as clients, and the one being cut, are in memory.
   Tally send(Chunker& chunker, const std::vector<std::unique_ptr<http::Client>>& clients);
 
  private:
