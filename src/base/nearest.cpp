@@ -24,7 +24,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::optional<std::string> nearest_name(std::string_view typed, std::span<const std::string> names) {
+std::optional<std::string> nearest_name(std::string_view typed,
+                                        std::span<const std::string> names) {
   constexpr std::size_t kTypedBytesMax = 128;  // ids are shorter; bounds the work on hostile input
   typed = typed.substr(0, kTypedBytesMax);
   std::optional<std::string> best;

@@ -35,11 +35,13 @@ test('a copied kb under another root and name', async () => {
   assert.equal((await copy.post('copy', 's', '{"a":"4"}\n', { id: 'b2' })).status, 422);
   await copy.land('copy', 's', [{ a: '5' }], 'b3');
   const { files: count, rows, bytes } = await copy.receiver('copy', 's');
-  assert.deepEqual({ files: count, rows, bytes }, await countStream(copy.streamFolder('copy', 's')));
+  assert.deepEqual({ files: count, rows, bytes },
+                   await countStream(copy.streamFolder('copy', 's')));
   await verifyRoot(data);
 
   const metrics = await copy.metrics();
-  assert.equal(metrics['strata_lock_acquisitions_total{kb="copy",purpose="relocate",stream="s"}'], 1);
+  const relocations = 'strata_lock_acquisitions_total{kb="copy",purpose="relocate",stream="s"}';
+  assert.equal(metrics[relocations], 1);
   renameSync(`${original.data}.away`, original.data);
 });
 

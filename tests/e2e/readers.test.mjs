@@ -72,8 +72,8 @@ test('a worker never opens the lock', { skip: missing('/usr/bin/strace') }, asyn
   await server.rows(kKb, 'SELECT * FROM raw_extracted.stream_s');
   const trace = join(freshFolder(), 'trace');
   const [worker] = server.workers();
-  const strace = spawn('strace', ['-f', '-e', 'trace=open,openat,fcntl', '-o', trace, '-p', String(worker)],
-                       { stdio: 'ignore' });
+  const options = ['-f', '-e', 'trace=open,openat,fcntl', '-o', trace, '-p', String(worker)];
+  const strace = spawn('strace', options, { stdio: 'ignore' });
   await new Promise((resolve) => setTimeout(resolve, 500));
   for (let n = 0; n < 5; ++n) await server.rows(kKb, 'SELECT * FROM raw_extracted.stream_s');
   const ended = new Promise((resolve) => strace.on('exit', resolve));

@@ -56,8 +56,8 @@ test('each of many ids, sent often from both, lands once and is answered so', as
   assert.equal(batchFiles('ids').length, kIds);
   assert.equal(fresh.size, kIds);
   assert.deepEqual([...fresh.values()].filter((count) => count !== 1), []);
-  assert.deepEqual(await two.rows(kKb, 'SELECT count(*), count(DISTINCT id) FROM raw_extracted.stream_ids'),
-                   [[kIds, kIds]]);
+  const counts = 'SELECT count(*), count(DISTINCT id) FROM raw_extracted.stream_ids';
+  assert.deepEqual(await two.rows(kKb, counts), [[kIds, kIds]]);
   await expectSameNumbers('ids');
 });
 
@@ -67,7 +67,8 @@ test('twenty first landings at once make one generation with the view', async ()
   await Promise.all(Array.from({ length: 20 }, (_, n) =>
       (n % 2 === 0 ? one : two).land(kKb, 'fresh', [{ n }], `first-${n}`)));
   for (const server of [one, two]) {
-    assert.deepEqual(await server.rows(kKb, 'SELECT count(*) FROM raw_extracted.stream_fresh'), [[20]]);
+    const rows = await server.rows(kKb, 'SELECT count(*) FROM raw_extracted.stream_fresh');
+    assert.deepEqual(rows, [[20]]);
   }
   assert.equal(await generationOf(two), generation + 1);
 });
@@ -107,7 +108,8 @@ test('the cap of columns holds under twenty batches at once', async () => {
       Array.from({ length: count }, (_, n) => [`${prefix}${n}`, 'x']));
   await one.land(kKb, 'wide', [columns('base', 1000)], 'base');
   const answers = await Promise.all(Array.from({ length: 20 }, (_, n) =>
-      (n % 2 === 0 ? one : two).post(kKb, 'wide', ndjson([columns(`b${n}_`, 10)]), { id: `b${n}` })));
+      (n % 2 === 0 ? one : two)
+          .post(kKb, 'wide', ndjson([columns(`b${n}_`, 10)]), { id: `b${n}` })));
   const statuses = answers.map(({ status }) => status).sort();
   // 24 places are left: two batches of ten find room.
   assert.deepEqual(statuses, [200, 200, ...Array(18).fill(400)]);
