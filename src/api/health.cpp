@@ -5,6 +5,26 @@ namespace strata::api {
 
 namespace json = boost::json;
 
+namespace {
+
+std::vector<std::string> held_by_outsiders(Services& services) {
+  std::vector<std::string> reasons;
+  const auto knowledgebases = services.knowledgebases.list();
+  if (!knowledgebases) return reasons;
+  for (kb::Knowledgebase* knowledgebase : *knowledgebases) {
+    const auto newest = knowledgebase->generations().newest();
+    if (!newest) continue;
+    const auto held = knowledgebase->generations().held_by_outsider(*newest);
+    if (!held || !*held) continue;
+    reasons.push_back("Knowledgebase " + knowledgebase->id().str() +
+                      " cannot be queried: another program holds its DuckDB file open for writing; "
+                      "close it there, or open it read-only.");
+  }
+  return reasons;
+}
+
+}  // namespace
+
 Result<http::Response> get_healthz(const http::Request&, Services&) {
   return json_response(200, json::object{{"live", true}});
 }
@@ -19,6 +39,7 @@ Result<http::Response> get_readyz(const http::Request&, Services& services) {
     reasons.emplace_back("Knowledgebase " + unopened.id +
                          " cannot be opened: " + unopened.error.message);
   }
+  for (const std::string& held : held_by_outsiders(services)) reasons.emplace_back(held);
   const io::ProbeReport& probe = services.root.probe();
   const bool ready = reasons.empty();
   return json_response(ready ? 200 : 503, json::object{{"ready", ready},

@@ -127,6 +127,13 @@ Result<void> WorkerSession::attach(const std::string& generation_file) {
                         "newest again",
                         attached.error().detail);
     }
+    if (attached.error().detail.find("Could not set lock") != std::string::npos) {
+      return make_error(
+          Code::kIo,
+          "another program holds the knowledgebase's DuckDB file open for writing: close "
+          "it there, or open it read-only",
+          attached.error().detail);
+    }
     return make_error(Code::kIo, "the knowledgebase's views could not be opened",
                       attached.error().detail);
   }

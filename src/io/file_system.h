@@ -107,6 +107,10 @@ class FileSystem {
   /// through another descriptor, in this process or another.
   virtual Result<std::unique_ptr<FileLock>> try_lock(Entry file) = 0;
 
+  /// Whether another process holds a POSIX lock on `file` that keeps readers out, as DuckDB does
+  /// while it has a database open for writing. Takes no lock itself.
+  virtual Result<bool> is_held_for_writing(Entry file) = 0;
+
   /// What an unprivileged writer may still fill on the file system of `directory`.
   virtual Result<std::uint64_t> free_bytes(const Directory& directory) = 0;
 };

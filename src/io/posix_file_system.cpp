@@ -398,6 +398,17 @@ class PosixFileSystem final : public FileSystem {
     return std::make_unique<PosixFileLock>(std::move(opened.fd));
   }
 
+  Result<bool> is_held_for_writing(Entry file) override {
+    STRATA_ASSIGN_OR_RETURN(OpenFile opened, open_file("is_held_for_writing", file, O_RDONLY));
+    struct flock shared{};
+    shared.l_type = F_RDLCK;
+    shared.l_whence = SEEK_SET;
+    if (::fcntl(opened.fd.get(), F_OFD_GETLK, &shared) == -1) {
+      return failed(errno, "is_held_for_writing", file);
+    }
+    return shared.l_type != F_UNLCK;
+  }
+
   Result<std::uint64_t> free_bytes(const Directory& directory) override {
     struct statvfs status{};
     const int result = retry_interrupted([&] { return ::fstatvfs(fd_of(directory), &status); });

@@ -93,6 +93,10 @@ class FileGenerations final : public Generations {
     return views;
   }
 
+  Result<bool> held_by_outsider(const Generation& generation) override {
+    return fs_.is_held_for_writing({*folder_, io::numbered_name(generation.number, kSuffix)});
+  }
+
   Result<Generation> publish(const std::vector<duck::Sql>& ddl) override {
     for (int attempt = 0; attempt < kTriesMax; ++attempt) {
       STRATA_ASSIGN_OR_RETURN(const Tip tip, look());

@@ -28,6 +28,9 @@ class Generations {
   virtual Result<Generation> newest() = 0;
   /// What that generation holds; asked of a worker once per number.
   virtual Result<std::vector<duck::View>> views(const Generation& generation) = 0;
+  /// Whether a program that is not ours holds that generation open for writing, which keeps every
+  /// reader out until it closes it.
+  virtual Result<bool> held_by_outsider(const Generation& generation) = 0;
   /// Copies the newest, runs `ddl` on the copy in a worker, publishes it as the next number and
   /// repoints the symlink; durable when it returns. The caller holds the kb's lease; a number
   /// found taken means starting again from the newer one, which happens inside.

@@ -225,6 +225,11 @@ Result<std::string> FaultyFileSystem::read_link(Entry link) {
   return run(call_on(Operation::kReadLink, link), [&] { return inner_.read_link(link); });
 }
 
+Result<bool> FaultyFileSystem::is_held_for_writing(Entry file) {
+  return run(call_on(Operation::kIsHeldForWriting, file),
+             [&] { return inner_.is_held_for_writing(file); });
+}
+
 Result<std::unique_ptr<FileLock>> FaultyFileSystem::try_lock(Entry file) {
   return run(call_on(Operation::kTryLock, file), [&] { return inner_.try_lock(file); });
 }

@@ -37,6 +37,7 @@ enum class Operation : std::uint8_t {
   kSymlink,
   kReadLink,
   kTryLock,
+  kIsHeldForWriting,
   kFreeBytes,
 };
 
@@ -108,6 +109,7 @@ class FaultyFileSystem final : public FileSystem {
   Result<void> symlink(const std::string& target, Entry link) override;
   Result<std::string> read_link(Entry link) override;
   Result<std::unique_ptr<FileLock>> try_lock(Entry file) override;
+  Result<bool> is_held_for_writing(Entry file) override;
   Result<std::uint64_t> free_bytes(const Directory& directory) override;
 
  private:

@@ -551,6 +551,12 @@ Result<std::string> MemFileSystem::read_link(Entry link) {
 
 // --- locks ---------------------------------------------------------------------------------------
 
+Result<bool> MemFileSystem::is_held_for_writing(Entry file) {
+  const std::lock_guard lock(mutex_);
+  STRATA_RETURN_IF_ERROR(look_up_file("is_held_for_writing", file));
+  return false;
+}
+
 Result<std::unique_ptr<FileLock>> MemFileSystem::try_lock(Entry file) {
   const std::lock_guard lock(mutex_);
   STRATA_ASSIGN_OR_RETURN(const Place place, look_up("try_lock", file));

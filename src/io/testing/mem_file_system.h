@@ -71,6 +71,8 @@ class MemFileSystem final : public FileSystem {
   Result<void> symlink(const std::string& target, Entry link) override;
   Result<std::string> read_link(Entry link) override;
   Result<std::unique_ptr<FileLock>> try_lock(Entry file) override;
+  /// Nobody but this process is here.
+  Result<bool> is_held_for_writing(Entry file) override;
   Result<std::uint64_t> free_bytes(const Directory& directory) override;
 
  private:

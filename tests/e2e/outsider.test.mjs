@@ -1,0 +1,36 @@
+// A program that opens a generation for writing keeps every reader out: that is said where people
+// look, and over when it closes the file. Landing does not care.
+import assert from 'node:assert/strict';
+import { realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { repository, startWith } from './harness.mjs';
+
+const { DuckDBInstance } = createRequire(join(repository, 'deps/'))('@duckdb/node-api');
+
+test('a generation held open for writing is told, and nothing is lost by it', {
+  // Only root may open a file of mode 0444 for writing.
+  skip: process.getuid() !== 0 && 'not root',
+}, async () => {
+  const server = await startWith('demo', ['s']);
+  await server.land('demo', 's', [{ a: '1' }], 'b1');
+  const newest = realpathSync(join(server.kbFolder('demo'), 'knowledgebase.duckdb'));
+
+  const outsider = await DuckDBInstance.create(newest);
+  try {
+    const answer = await server.query('demo', 'SELECT a FROM raw_extracted.stream_s');
+    assert.equal(answer.status, 503, answer.text);
+    assert.match(answer.json.detail, /another program holds .* open for writing/);
+    assert.ok(!answer.text.includes(server.data), 'no server path');
+    const ready = await server.get('/readyz');
+    assert.equal(ready.status, 503);
+    assert.match(ready.json.reasons.join(), /demo cannot be queried: another program holds/);
+    await server.land('demo', 's', [{ a: '2' }], 'b2');
+  } finally {
+    outsider.closeSync();
+  }
+  assert.deepEqual(await server.rows('demo', 'SELECT a FROM raw_extracted.stream_s ORDER BY a'),
+                   [['1'], ['2']]);
+  assert.equal((await server.get('/readyz')).status, 200);
+});
