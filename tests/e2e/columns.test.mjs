@@ -4,7 +4,7 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { before, test } from 'node:test';
 import { ndjson, startWith } from './harness.mjs';
-import { batchFiles } from './independent.mjs';
+import { batchFiles, readParquet } from './independent.mjs';
 
 const kColumnsMax = 1024;
 let server;
@@ -72,6 +72,9 @@ test('without registration another ASCII case is stored under the first spelling
       await server.rows('demo', `SELECT * EXCLUDE (filename, _batch_id) FROM ${view('cases')}
                                  ORDER BY _batch_id`),
       [['1', '2', null], ['3', '4', null], [null, null, '5']]);
+  // Not only in the view, which folds names: an outside reader of a file finds them so, too.
+  const second = join(server.streamFolder('demo', 'cases'), 'data/second.parquet');
+  assert.deepEqual((await readParquet(second)).columns, ['Temp', 'Größe', '_batch_id']);
   await refused('cases', ndjson([{ temp: '1' }, { a: '1', A: '2' }]),
                 { line: 2, column: 'A', reason: /'a'|case/ });
 });

@@ -40,6 +40,7 @@ function cleanUp() {
   folders.clear();
 }
 process.on('exit', cleanUp);
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 /// A server that a test file leaves running is stopped, and has to stop cleanly.
 after(async () => {
   try {
