@@ -41,6 +41,7 @@ Result<http::Response> get_readyz(const http::Request&, Services& services) {
   }
   for (const std::string& held : held_by_outsiders(services)) reasons.emplace_back(held);
   const io::ProbeReport& probe = services.root.probe();
+  const auto free = services.stream_services.fs.free_bytes(services.root.directory());
   const bool ready = reasons.empty();
   return json_response(ready ? 200 : 503, json::object{{"ready", ready},
                                                        {"reasons", std::move(reasons)},
@@ -49,7 +50,7 @@ Result<http::Response> get_readyz(const http::Request&, Services& services) {
                                                          {"exchange", probe.exchange},
                                                          {"hard_links", probe.hard_links},
                                                          {"directory_sync", probe.directory_sync},
-                                                         {"free_bytes", probe.free_bytes}}}});
+                                                         {"free_bytes", free ? *free : 0}}}});
 }
 
 Result<http::Response> get_metrics(const http::Request&, Services& services) {

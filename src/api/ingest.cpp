@@ -28,6 +28,13 @@ std::string working_curl(const http::Request& head) {
       head.header("Host").value_or("HOST"), head.path);
 }
 
+/// Of what follows `charset=`.
+bool names_utf8(std::string_view value) {
+  std::string_view name = value.substr(0, value.find(';'));
+  while (!name.empty() && (name.back() == ' ' || name.back() == '\t')) name.remove_suffix(1);
+  return name == "utf-8" || name == "\"utf-8\"" || name == "utf8";
+}
+
 Result<void> check_media_type(const http::Request& head) {
   const auto type = head.header("Content-Type");
   if (!type) {
@@ -52,7 +59,7 @@ Result<void> check_media_type(const http::Request& head) {
   }
   const std::string parameters = ascii_lower(*type);
   const auto charset = parameters.find("charset=");
-  if (charset != std::string::npos && parameters.find("utf-8", charset) == std::string::npos) {
+  if (charset != std::string::npos && !names_utf8(parameters.substr(charset + 8))) {
     return make_error(Code::kUnsupportedMediaType,
                       "A batch is UTF-8; re-encode it and send it "
                       "without a charset.");
@@ -138,7 +145,7 @@ Result<http::Response> post_batch(const http::Request& request, Services& servic
   services.metrics.count_batch(labels, landed->replayed ? "replayed" : "landed");
   if (!landed->replayed) services.metrics.count_rows(labels, landed->facts.rows);
   // The 200 promises landing; that the rows can be queried at once is a courtesy with a limit.
-  services.views.want_and_wait(*stream, limits::kFirstViewWait);
+  services.views.want_and_wait_if_few(*stream, limits::kFirstViewWait);
   services.metrics.observe_ack(services.clock.wall() - request.arrived_at);
   http::Response response = render(*landed);
   if (!*id) response.headers.emplace_back("Strata-Warning", kWithoutId);

@@ -30,7 +30,7 @@ Result<http::Response> post_knowledgebase(const http::Request& request, Services
   std::string backend = "file";
   if (const json::value* asked = body.if_contains("backend")) {
     if (!asked->is_string()) return make_error(Code::kBadRequest, "backend is file or postgres.");
-    backend = asked->as_string().c_str();
+    backend = std::string_view(asked->as_string());
   }
   STRATA_ASSIGN_OR_RETURN(const KbId id, KbId::parse(std::string_view(id_text->as_string())));
   STRATA_ASSIGN_OR_RETURN(const kb::Knowledgebase* const made,

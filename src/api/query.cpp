@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -42,6 +43,7 @@ Result<Format> choose_format(const http::Request& request) {
     rest.remove_prefix(std::min(rest.size(), item.size() + 1));
     const std::string type = media_type_of(item);
     if (type == "*/*" || type == "application/*") return kFormats[0];
+    if (type == "text/*") return kFormats[2];
     for (const Format& format : kFormats) {
       if (type == format.media_type) return format;
     }
@@ -63,6 +65,27 @@ Result<std::uint64_t> whole_number(const json::object& body, const char* name,
   return number;
 }
 
+/// The members of a GET's address as those of a POST's body.
+Result<json::object> body_of_address(const http::Request& request) {
+  json::object body;
+  for (const auto& [name, value] : request.query) {
+    if (name == "sql") {
+      body[name] = value;
+      continue;
+    }
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    const bool whole = error == std::errc() && end == value.data() + value.size();
+    if ((name != "max_rows" && name != "timeout_ms") || !whole) {
+      return make_error(
+          Code::kBadRequest,
+          "A query's address takes sql, and the whole numbers max_rows and timeout_ms.");
+    }
+    body[name] = number;
+  }
+  return body;
+}
+
 Result<kb::QueryRequest> read_query(const http::Request& request, const Format& format) {
   kb::QueryRequest query;
   query.format = format.format;
@@ -70,9 +93,12 @@ Result<kb::QueryRequest> read_query(const http::Request& request, const Format& 
   if (request.method == "POST") {
     STRATA_ASSIGN_OR_RETURN(body, read_json_body(request, {"sql", "max_rows", "timeout_ms"}));
     const json::value* sql = body.if_contains("sql");
-    if (sql != nullptr && sql->is_string()) query.sql = sql->as_string().c_str();
-  } else if (const auto sql = request.query.find("sql"); sql != request.query.end()) {
-    query.sql = sql->second;
+    if (sql != nullptr && sql->is_string()) query.sql = std::string_view(sql->as_string());
+  } else {
+    STRATA_ASSIGN_OR_RETURN(body, body_of_address(request));
+    if (const json::value* sql = body.if_contains("sql")) {
+      query.sql = std::string_view(sql->as_string());
+    }
   }
   if (query.sql.empty()) {
     return make_error(Code::kBadRequest, R"(Send the query: {"sql":"SELECT 1"}.)");
@@ -147,7 +173,7 @@ Result<kb::QueryAnswer> answer(const kb::QueryRequest& query, kb::Knowledgebase&
   if (first || first.error().code != Code::kUnknownTable) return first;
   // The stream may be another process's, and new; or nothing has landed in it.
   STRATA_ASSIGN_OR_RETURN(const auto streams, services.streams.list(knowledgebase));
-  const auto named = streams_named(query.sql, streams);
+  const auto named = streams_named(first.error().detail, streams);
   for (stream::Stream* stream : named) {
     if (stream->numbers().totals().files == 0) return nothing_landed(*stream);
   }
@@ -181,14 +207,26 @@ json::object render_read(const kb::QueryAnswer& answer, kb::Knowledgebase& knowl
 /// The rows on their way, with what stands around them.
 class AnswerBody final : public http::BodySource {
  public:
-  AnswerBody(std::unique_ptr<duck::RunningQuery> running, std::string before, std::string after)
-      : running_(std::move(running)), before_(std::move(before)), after_(std::move(after)) {}
+  /// With `cut_line` a last line ends an answer that fails on its way, besides the connection's
+  /// abort: a reader of lines sees it even behind a proxy that hides the abort.
+  AnswerBody(std::unique_ptr<duck::RunningQuery> running, std::string before, std::string after,
+             bool cut_line)
+      : running_(std::move(running)),
+        before_(std::move(before)),
+        after_(std::move(after)),
+        cut_line_(cut_line) {}
 
   Result<std::optional<std::string>> next() override {
     if (before_) return std::exchange(before_, std::nullopt);
+    if (failed_) return *failed_;
     if (running_) {
       auto piece = running_->next();
-      if (!piece || *piece) return piece;
+      if (piece && *piece) return piece;
+      if (!piece && !cut_line_) return piece;
+      if (!piece) {
+        failed_ = piece.error();
+        return json::serialize(json::object{{"_strata_error", failed_->message}}) + "\n";
+      }
       running_.reset();
     }
     return std::exchange(after_, std::nullopt);
@@ -198,6 +236,8 @@ class AnswerBody final : public http::BodySource {
   std::unique_ptr<duck::RunningQuery> running_;
   std::optional<std::string> before_;
   std::optional<std::string> after_;
+  const bool cut_line_;
+  std::optional<Error> failed_;
 };
 
 Result<http::Response> render(kb::QueryAnswer answer, const Format& format,
@@ -216,8 +256,9 @@ Result<http::Response> render(kb::QueryAnswer answer, const Format& format,
   response.headers.emplace_back("Content-Type", format.content_type);
   response.headers.emplace_back("Strata-Generation", fmt::format("{}", answer.generation));
   if (head.truncated) response.headers.emplace_back("Strata-Truncated", "true");
-  auto source =
-      std::make_unique<AnswerBody>(std::move(answer.running), std::move(before), std::move(after));
+  const bool lines = format.format == duck::ResultFormat::kNdjson;
+  auto source = std::make_unique<AnswerBody>(std::move(answer.running), std::move(before),
+                                             std::move(after), lines);
   while (response.body.size() < kWholeBytesMax) {
     STRATA_ASSIGN_OR_RETURN(const auto piece, source->next());
     if (!piece) return response;

@@ -1,3 +1,5 @@
+#include <map>
+
 #include "api/routes.h"
 #include "base/clock.h"
 
@@ -28,7 +30,9 @@ Metrics::Reading worker_deaths(Services& services) {
                            .help = "SQL workers that ended before their query did",
                            .counter = true,
                            .samples = {}};
-  for (const auto& [reason, count] : services.workers.deaths()) {
+  std::map<std::string, std::uint64_t> deaths = services.workers.deaths();
+  for (const auto& [reason, count] : services.own_workers.deaths()) deaths[reason] += count;
+  for (const auto& [reason, count] : deaths) {
     reading.samples.push_back({{{"reason", reason}}, static_cast<double>(count)});
   }
   return reading;

@@ -66,7 +66,7 @@ Result<stream::Receiver> read_receiver(const json::object& body) {
     if (!partition->is_string()) {
       return make_error(Code::kBadRequest, "partition is one of none, day, hour.");
     }
-    receiver.partition = partition->as_string().c_str();
+    receiver.partition = std::string_view(partition->as_string());
   }
   if (const json::value* limit = body.if_contains("max_body_bytes")) {
     boost::system::error_code error;

@@ -32,11 +32,25 @@ http::Handler handler(Handle handle, Services& services) {
   };
 }
 
+bool is_ingest(const http::Request& head) {
+  return head.params.contains("stream") && head.path.find("/strata/ingest/") != std::string::npos;
+}
+
+/// Only for streams that there are: a label a client makes up would be a series for ever.
+void count_refused(const http::Request& head, Services& services, std::string_view result) {
+  const auto stream = stream_of(head, services);
+  if (!stream) return;
+  services.metrics.count_batch({(*stream)->knowledgebase().id().str(), (*stream)->id().str()},
+                               result);
+}
+
 http::Admit admit_ingest(Services& services) {
   return [&services](const http::Request& head) -> std::expected<std::uint64_t, http::Response> {
     const auto limit = admit_batch(head, services);
-    if (!limit) return std::unexpected(problem(limit.error(), head));
-    return *limit;
+    if (limit) return *limit;
+    count_refused(head, services, status_of(limit.error().code) < 500 ? "rejected" : "error");
+    log_failure(limit.error(), head);
+    return std::unexpected(problem(limit.error(), head));
   };
 }
 
@@ -77,11 +91,7 @@ http::Response error_page(const Error& error, const http::Request& head, Service
   if (error.code != Code::kBodyTooLarge) return problem(error, head);
   Error too_large = error;
   too_large.message += " Split it: strata send does.";
-  const auto kb = head.params.find("kb");
-  const auto stream = head.params.find("stream");
-  if (kb != head.params.end() && stream != head.params.end()) {
-    services.metrics.count_batch({kb->second, stream->second}, "too_large");
-  }
+  if (is_ingest(head)) count_refused(head, services, "too_large");
   return problem(too_large, head);
 }
 

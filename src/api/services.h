@@ -17,7 +17,8 @@ struct Services {
   const Clock& clock;
   kb::Root& root;
   kb::Knowledgebases& knowledgebases;
-  duck::WorkerPool& workers;
+  duck::WorkerPool& workers;      // for readers' queries
+  duck::WorkerPool& own_workers;  // for views and DDL
   const stream::StreamServices& stream_services;
   stream::Streams& streams;
   stream::ViewJob& views;

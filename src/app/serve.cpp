@@ -1,11 +1,13 @@
 #include "app/serve.h"
 
 #include <fmt/format.h>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
 #include <atomic>
+#include <boost/json.hpp>
 #include <charconv>
 #include <memory>
 #include <utility>
@@ -55,14 +57,29 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-void start_log(const std::string& format) {
-  auto logger = spdlog::stderr_logger_mt("strata");
-  if (format == "json") {
-    logger->set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%fZ","level":"%l",%v})",
-                        spdlog::pattern_time_type::utc);
-  } else {
-    logger->set_pattern("%Y-%m-%dT%H:%M:%S.%fZ %l %v", spdlog::pattern_time_type::utc);
+/// `%*`: the message as one JSON string, so that nothing a client sent can end the line or the
+/// value.
+class JsonMessage final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& out) override {
+    const std::string text = boost::json::serialize(
+        boost::json::string_view(message.payload.data(), message.payload.size()));
+    out.append(text.data(), text.data() + text.size());
   }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<JsonMessage>();
+  }
+};
+
+void start_log(const std::string& format) {
+  auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
+  formatter->add_flag<JsonMessage>('*');
+  formatter->set_pattern(format == "json"
+                             ? R"({"time":"%Y-%m-%dT%H:%M:%S.%fZ","level":"%l","message":%*})"
+                             : "%Y-%m-%dT%H:%M:%S.%fZ %l %v");
+  auto logger = spdlog::stderr_logger_mt("strata");
+  logger->set_formatter(std::move(formatter));
   spdlog::set_default_logger(std::move(logger));
 }
 
@@ -89,7 +106,9 @@ class Composition {
   api::Metrics metrics_;
   std::unique_ptr<io::FileSystem> fs_ = io::make_posix_file_system();
   std::unique_ptr<kb::Root> root_;
-  std::unique_ptr<duck::WorkerPool> workers_;
+  std::unique_ptr<duck::WorkerPool> query_workers_;
+  /// For views and DDL, so that readers who keep every worker busy cannot hold up a first landing.
+  std::unique_ptr<duck::WorkerPool> own_workers_;
   std::unique_ptr<parquet::BatchWriter> writer_;
   std::unique_ptr<kb::Knowledgebases> knowledgebases_;
   std::unique_ptr<stream::StreamServices> stream_services_;
@@ -110,22 +129,20 @@ Result<void> Composition::build_parts() {
   STRATA_RETURN_IF_ERROR(duck::check_library_version());
   STRATA_ASSIGN_OR_RETURN(
       root_, kb::Root::open(*fs_, clock_, {.path = options_.data, .node = options_.node}));
-  workers_ = duck::make_worker_pool({.program = options_.program});
+  query_workers_ = duck::make_worker_pool({.program = options_.program});
+  own_workers_ = duck::make_worker_pool({.program = options_.program, .workers_max = 1});
   STRATA_ASSIGN_OR_RETURN(writer_, duck::make_copy_batch_writer({}));
   knowledgebases_ = kb::Knowledgebases::create({.fs = *fs_,
                                                 .clock = clock_,
                                                 .root = *root_,
-                                                .workers = *workers_,
+                                                .workers = *own_workers_,
                                                 .acquisitions = acquisitions_});
   stream_services_ = std::make_unique<stream::StreamServices>(*fs_, clock_, *root_, *writer_);
   views_ = std::make_unique<stream::ViewJob>();
   streams_ = std::make_unique<stream::Streams>(*stream_services_, *knowledgebases_, *views_);
-  services_ = std::make_unique<api::Services>(clock_, *root_, *knowledgebases_, *workers_,
-                                              *stream_services_, *streams_, *views_, acquisitions_,
-                                              metrics_, kVersion);
-  ignore(
-      root_->catalog().put_node({options_.node, root_->process(), format_iso8601(clock_.wall())}),
-      "the catalog is an index");
+  services_ = std::make_unique<api::Services>(clock_, *root_, *knowledgebases_, *query_workers_,
+                                              *own_workers_, *stream_services_, *streams_, *views_,
+                                              acquisitions_, metrics_, kVersion);
   STRATA_RETURN_IF_ERROR(streams_->open_all());
   for (const std::string& problem : streams_->problems()) spdlog::error("{}", problem);
   return {};
@@ -140,9 +157,9 @@ Result<void> Composition::listen(const Address& address) {
   options.error_page = [this](const Error& error, const http::Request& head) {
     return api::error_page(error, head, *services_);
   };
-  options.guard = [this](const http::Request& head) {
-    return api::guard(head, options_.allowed_hosts);
-  };
+  std::set<std::string> hosts = options_.allowed_hosts;
+  hosts.insert(address.host);
+  options.guard = [hosts](const http::Request& head) { return api::guard(head, hosts); };
   // The first request may come before start() has returned.
   metrics_.on_look([this] {
     const http::Server* serving = serving_.load(std::memory_order_acquire);

@@ -15,6 +15,9 @@ inline constexpr std::size_t kNestingDepthMax = 64;
 inline constexpr std::size_t kColumnsPerStreamMax = 1024;
 inline constexpr std::size_t kColumnNameBytesMax = 255;
 inline constexpr std::size_t kErrorsReportedMax = 100;
+/// Rows times columns of one batch. A body of `{}` lines under a thousand columns is tiny and would
+/// hold the encoder for minutes (docs/adr/0003).
+inline constexpr std::uint64_t kCellsPerBatchMax = 1ULL << 29U;
 
 // Rejected batches kept in failed/, per stream.
 inline constexpr std::uint64_t kFailedBytesMax = 64ULL * 1024 * 1024;

@@ -18,8 +18,6 @@
 namespace strata::duck {
 namespace {
 
-constexpr std::string_view kBatchIdColumn = "_batch_id";
-
 // DuckDB holds one row group as 16 bytes a cell, NULL or not, before it writes it: a bound on its
 // cells bounds memory.
 constexpr std::size_t kRowGroupCells = 4 * 1024 * 1024;
@@ -114,7 +112,7 @@ class CopyBatchWriter final : public parquet::BatchWriter {
     }
     const CellSource source{.names = file.stored_names,
                             .cells = file.cells,
-                            .batch_id_column = std::string(kBatchIdColumn),
+                            .batch_id_column = std::string(parquet::kBatchIdColumn),
                             .batch_id = file.batch_id};
     return write_source(source, file.key_values, file.path);
   }

@@ -180,7 +180,7 @@ Result<void> Pool::wait_for_place(std::unique_lock<std::mutex>& lock, const Pati
   std::erase(queue_, &ticket);
   changed_.notify_all();
   if (!served) {
-    return make_error(Code::kTimeout,
+    return make_error(Code::kBusy,
                       fmt::format("no worker became free within the query's {} ms: send it again",
                                   patience.limit.count()));
   }

@@ -495,7 +495,7 @@ TEST_F(WorkerPoolTest, WaitingForAWorkerIsBoundedInNumberAndTime) {
   std::string answer;
   do {
     answer = text(hasty);
-  } while (answer == "Timeout: no worker became free within the query's 10 ms: send it again");
+  } while (answer == "Busy: no worker became free within the query's 10 ms: send it again");
   EXPECT_EQ(answer, full);
   EXPECT_EQ(read_all(**held).value(), "[1]");
   EXPECT_EQ(waiting.get(), "[2]");

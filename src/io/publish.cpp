@@ -40,6 +40,14 @@ std::optional<Attempt> split_attempt(const std::string& attempt) {
   return parts;
 }
 
+/// What the id stands for cannot be said: never the producer's fault.
+Error unreadable_claim(const Error& cause) {
+  if (cause.code != Code::kBadBatch) return cause;
+  return make_error(Code::kIo,
+                    "the batch stored under this id is damaged; put its file back from a backup",
+                    cause.detail);
+}
+
 std::string data_name_of(const BatchId& id) { return id.str() + std::string(kBatchSuffix); }
 
 }  // namespace
@@ -187,26 +195,41 @@ Result<Published> Publisher::publish_staged(const BatchId& id, const Staged& sta
   }
   const ClaimAt claim{id, **shard};
   for (int i = 0; i < kRaceTries; ++i) {
-    STRATA_ASSIGN_OR_RETURN(const bool ours, make_claim(claim, staged.name));
+    const auto claimed = make_claim(claim, staged.name);
+    if (!claimed) {
+      options_.in_doubt(id, staged.facts.attempt);
+      return claimed.error();
+    }
+    const bool ours = *claimed;
     kill_point(ours ? "publish:after_claim" : "publish_loser:after_claim");
 
-    // Step 3: only after the claim, for a fold writes its ledger entry before it frees the claim.
+    if (ours) {
+      auto finished = finish_own(claim, staged);
+      if (!finished) options_.in_doubt(id, staged.facts.attempt);
+      return finished;
+    }
     STRATA_ASSIGN_OR_RETURN(auto folded, ledger_.find(id));
     if (folded) {
-      if (ours) STRATA_RETURN_IF_ERROR(fs_.unlink(claim.entry()));
       drop();
       return Published{Landing::kFolded, std::move(*folded), false};
     }
-    if (ours) return finish(claim, staged.facts, Role::kWinner);
-
     auto facts = facts_.read(claim.entry());
     if (!facts && facts.error().code == Code::kNotFound) continue;  // withdrawn meanwhile
     drop();
-    if (!facts) return std::move(facts).error();
+    if (!facts) return unreadable_claim(facts.error());
     return finish(claim, *facts, Role::kLoser);
   }
   drop();
   return make_error(Code::kBusy, "the batch id is being claimed and withdrawn; send it again");
+}
+
+Result<Published> Publisher::finish_own(const ClaimAt& claim, const Staged& staged) {
+  // Step 3: only after the claim, for a fold writes its ledger entry before it frees the claim.
+  STRATA_ASSIGN_OR_RETURN(auto folded, ledger_.find(claim.id));
+  if (!folded) return finish(claim, staged.facts, Role::kWinner);
+  STRATA_RETURN_IF_ERROR(fs_.unlink(claim.entry()));
+  ignore(fs_.unlink({*staging_, staged.name}), "unclaimed: recovery removes it otherwise");
+  return Published{Landing::kFolded, std::move(*folded), false};
 }
 
 Result<bool> Publisher::make_claim(const ClaimAt& claim, const std::string& staged) {
@@ -264,7 +287,8 @@ Result<Publisher::Placed> Publisher::move_into_data(const ClaimAt& claim, const 
                                                     Entry data_name) {
   const auto attempt = split_attempt(facts.attempt);
   if (!attempt) {
-    return make_error(Code::kIo, "the batch stored under this id is damaged; run strata verify",
+    return make_error(Code::kIo,
+                      "the batch stored under this id is damaged; put its file back from a backup",
                       "attempt is " + facts.attempt);
   }
   std::unique_ptr<Directory> others;
@@ -284,8 +308,9 @@ Result<Publisher::Placed> Publisher::move_into_data(const ClaimAt& claim, const 
 
   STRATA_ASSIGN_OR_RETURN(const Found found, look_at(data_name, claim, facts));
   if (found != Found::kClaimedFile) {
-    return degraded("another file stands under a batch's name in data/; run strata verify",
-                    renamed.error());
+    return degraded(
+        "another file stands under a batch's name in data/; look at it, then restart Strata",
+        renamed.error());
   }
   ignore(fs_.unlink(token), "a spent token: somebody else may have removed it");
   return Placed::kWasThere;
@@ -295,7 +320,8 @@ Result<Publisher::Placed> Publisher::link_into_data(const ClaimAt& claim, const 
                                                     Entry data_name) {
   STRATA_ASSIGN_OR_RETURN(Found found, look_at(data_name, claim, facts));
   const Error taken = make_error(Code::kExists, "another file has the batch's name");
-  constexpr auto kWhatToDo = "another file stands under a batch's name in data/; run strata verify";
+  constexpr auto kWhatToDo =
+      "another file stands under a batch's name in data/; look at it, then restart Strata";
   if (found == Found::kClaimedFile) return Placed::kWasThere;
   if (found == Found::kOtherFile) return degraded(kWhatToDo, taken);
 
@@ -354,11 +380,16 @@ Result<std::unique_ptr<Directory>> Publisher::settle_identity(std::unique_ptr<Di
     if (!moved && moved.error().code == Code::kExists) {
       STRATA_ASSIGN_OR_RETURN(const Found found, look_at({*now, name}, claim, facts));
       if (found != Found::kClaimedFile) {
-        return degraded("another file stands under a batch's name in data/; run strata verify",
-                        moved.error());
+        return degraded(
+            "another file stands under a batch's name in data/; look at it, then restart Strata",
+            moved.error());
       }
       ignore(fs_.unlink({*data, name}), "the folder it lies in is no longer read");
-    } else if (!moved && moved.error().code != Code::kNotFound) {
+    } else if (!moved && moved.error().code == Code::kNotFound) {
+      // Somebody else moved it on; if nobody did, the claim makes the name anew.
+      STRATA_ASSIGN_OR_RETURN(const Placed placed, link_into_data(claim, facts, {*now, name}));
+      if (placed == Placed::kFolded) return now;  // its rows live elsewhere
+    } else if (!moved) {
       return moved.error();
     }
     data = std::move(now);
@@ -373,11 +404,8 @@ Result<std::optional<Published>> Publisher::find(const BatchId& id) {
     auto facts = facts_.read({**shard, id.str()});
     if (facts) {
       claimed = std::move(*facts);
-    } else if (facts.error().code == Code::kBadBatch) {
-      return make_error(Code::kIo, "the batch stored under this id is damaged; run strata verify",
-                        facts.error().detail);
     } else if (facts.error().code != Code::kNotFound) {
-      return std::move(facts).error();
+      return unreadable_claim(facts.error());
     }
   } else if (shard.error().code != Code::kNotFound) {
     return std::move(shard).error();
@@ -437,26 +465,29 @@ Result<void> Publisher::recover_folder(const std::string& process, const OnSettl
   STRATA_RETURN_IF_ERROR(on_settled(process));
   kill_point("recovery:after_settled");
   STRATA_RETURN_IF_ERROR(fs_.unlink({**folder, kLockName}));
-  if (auto removed = fs_.remove_directory({*tmp_, process}); !removed && !gone(removed.error())) {
-    return removed;
-  }
+  const auto removed = fs_.remove_directory({*tmp_, process});
+  if (!removed && !gone(removed.error())) return removed;
   ++recovery.folders;
   return {};
 }
 
 Result<void> Publisher::recover_file(Entry file, const std::string& attempt, Recovery& recovery) {
   const auto remove = [&]() -> Result<void> {
-    STRATA_RETURN_IF_ERROR(fs_.unlink(file));
+    const auto unlinked = fs_.unlink(file);
+    if (!unlinked && unlinked.error().code != Code::kNotFound) return unlinked;
     ++recovery.removed;
     return {};
   };
-  STRATA_ASSIGN_OR_RETURN(const FileStat stat, fs_.stat(file));
+  // A living process that retries the id may use the file up at any moment.
+  const auto gone = [](const Error& error) { return error.code == Code::kNotFound; };
+  const auto looked = fs_.stat(file);
+  if (!looked) return gone(looked.error()) ? Result<void>() : looked.error();
+  const FileStat stat = *looked;
   const auto facts = facts_.read(file);
+  if (!facts && gone(facts.error())) return {};
   if (!facts) {
     if (facts.error().code != Code::kBadBatch) return facts.error();
-    if (stat.links == 1) return remove();
-    return make_error(
-        Code::kIo, "a staged file is damaged though its id is claimed; run strata verify", attempt);
+    return remove();
   }
   const auto id = BatchId::parse(facts->batch_id);
   if (!id) return remove();

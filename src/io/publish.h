@@ -39,6 +39,9 @@ struct PublisherOptions {
   std::string process;        // names this process's staging folder
   /// Called before an error that leaves the disk in doubt is returned (its code is kDegraded).
   std::function<void(const std::string& reason)> degrade;
+  /// Called when a publish fails after it may have claimed the id: whoever retries may land that
+  /// very attempt.
+  std::function<void(const BatchId& id, const std::string& attempt)> in_doubt;
 };
 
 /// One stream's publish in one process. Holds the stream's folders open and an OFD lock on its own
@@ -78,7 +81,8 @@ class Publisher {
   /// that whatever it must do for that process happens at least once.
   using OnSettled = std::function<Result<void>(const std::string& process)>;
   /// Takes over the staging of processes that are gone (their lock is free), finishes what was
-  /// claimed, deletes what was not. Deletes nothing claimed before its data name exists.
+  /// claimed, deletes what was not or cannot be read. Deletes nothing claimed before its data name
+  /// exists; a claim keeps its bytes whatever becomes of the staging name.
   Result<Recovery> recover(const OnSettled& on_settled);
 
   /// Gives this process's staging folder back; a clean stop, after the last publish returned.
@@ -124,6 +128,7 @@ class Publisher {
   Result<std::unique_ptr<Directory>> open_shard(const BatchId& id);
   Result<Staged> stage(const WriteStaged& write);
   Result<Published> publish_staged(const BatchId& id, const Staged& staged);
+  Result<Published> finish_own(const ClaimAt& claim, const Staged& staged);
   Result<bool> make_claim(const ClaimAt& claim, const std::string& staged);
   Result<Published> finish(const ClaimAt& claim, const BatchFacts& facts, Role role);
   Result<Placed> move_into_data(const ClaimAt& claim, const BatchFacts& facts, Entry data_name);

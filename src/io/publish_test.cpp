@@ -58,9 +58,11 @@ struct Process {
   Process(FileSystem& disk, const std::string& name) : fs(disk), facts(fs) {
     auto opened = Publisher::open(
         fs, facts, ledger,
-        {.stream_folder = kFolder, .process = name, .degrade = [this](const std::string& reason) {
-           degraded.push_back(reason);
-         }});
+        {.stream_folder = kFolder,
+         .process = name,
+         .degrade = [this](const std::string& reason) { degraded.push_back(reason); },
+         .in_doubt = [this](const BatchId&,
+                            const std::string& attempt) { doubts.push_back(attempt); }});
     EXPECT_OK(opened);
     if (opened) publisher = std::move(*opened);
   }
@@ -94,6 +96,7 @@ struct Process {
   PlainFacts facts;
   OneEntryLedger ledger;
   std::vector<std::string> degraded;
+  std::vector<std::string> doubts;
   std::unique_ptr<Publisher> publisher;
 };
 
@@ -237,6 +240,7 @@ TEST_F(PublishTest, ALoserFinishesTheWinnersFileNotItsOwn) {
   fs.fail_if([](const FileCall& call) { return call.operation == Operation::kRenameNoReplace; },
              Effect::kFailBefore);
   EXPECT_CODE(Code::kIo, winner.publish("a", "same"));
+  EXPECT_EQ(winner.doubts, std::vector<std::string>{"w-1-1/00000001.parquet"});
   ASSERT_OK_AND_ASSIGN(const auto published, loser.publish("a", "same"));
   EXPECT_EQ(published.landing, Landing::kTaken);
   EXPECT_TRUE(published.finished_for_other);
@@ -337,6 +341,45 @@ TEST_F(PublishTest, RecoveryFinishesAClaimThatACopyTurnedIntoAFile) {
   EXPECT_EQ(next.data(), (Files{{"a.parquet", "one"}}));
   ASSERT_OK_AND_ASSIGN(const auto again, next.publish("a", "one"));
   EXPECT_EQ(again.landing, Landing::kTaken);
+}
+
+// Found in review: a retry that used the token up between recovery's two looks made recovery fail.
+TEST_F(PublishTest, RecoveryTakesNoOffenceAtALivingRetry) {
+  FaultyFileSystem dying(disk);
+  auto dead = std::make_unique<Process>(dying, "d-1-1");
+  dying.fail_if([](const FileCall& call) { return call.operation == Operation::kRenameNoReplace; },
+                Effect::kFailBefore);
+  EXPECT_CODE(Code::kIo, dead->publish("a", "one"));
+  dead.reset();
+  Process living(disk, "l-1-1");
+  FaultyFileSystem watched(disk);
+  Process next(watched, "n-2-2");
+  bool retried = false;
+  watched.set_observer([&](const FileCall& call) {
+    if (call.operation != Operation::kStat || !call.name.ends_with(".parquet")) return;
+    if (std::exchange(retried, true)) return;
+    EXPECT_OK(living.publish("a", "one"));
+  });
+  EXPECT_OK(next.recover());
+  EXPECT_TRUE(retried);
+  EXPECT_EQ(next.data(), (Files{{"a.parquet", "one"}}));
+}
+
+// Found in review: a file that had left the old folder was taken for published.
+TEST_F(PublishTest, AFileThatLeftAnExchangedFolderIsMadeFromTheClaim) {
+  FaultyFileSystem fs(disk);
+  Process process(fs, "n-1-1");
+  ASSERT_OK_AND_ASSIGN(const auto stream, disk.open_directory(kFolder));
+  ASSERT_OK(disk.make_directory({*stream, "other"}));
+  bool exchanged = false;
+  fs.set_observer([&](const FileCall& call) {
+    if (call.operation != Operation::kStatPath || std::exchange(exchanged, true)) return;
+    EXPECT_OK(disk.rename_exchange({*stream, "data"}, {*stream, "other"}));
+    const auto old = disk.open_directory(std::string(kFolder) + "/other");
+    EXPECT_OK(disk.unlink({**old, "a.parquet"}));
+  });
+  ASSERT_OK(process.publish("a", "one"));
+  EXPECT_EQ(process.data(), (Files{{"a.parquet", "one"}}));
 }
 
 TEST_F(PublishTest, RecoveryTellsOfEachProcessBeforeItsFolderGoes) {

@@ -11,6 +11,9 @@
 
 namespace strata::parquet {
 
+/// The last column of every landed file and of the anchor.
+inline constexpr std::string_view kBatchIdColumn = "_batch_id";
+
 /// Footer key-value metadata, in the order it is written; all text.
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
 

@@ -80,7 +80,6 @@ Result<std::unique_ptr<Columns>> Columns::open(io::FileSystem& fs, io::Publisher
   STRATA_ASSIGN_OR_RETURN(auto folder, io::ensure_directory(fs, {publisher.stream(), "columns"}));
   auto columns = std::make_unique<Columns>(fs, publisher, writer, std::move(folder));
   STRATA_RETURN_IF_ERROR(columns->reload());
-  if (!columns->list().empty()) STRATA_RETURN_IF_ERROR(columns->settle_anchor());
   return columns;
 }
 
@@ -91,6 +90,8 @@ std::vector<std::string> Columns::list() const {
 
 Result<void> Columns::reload() {
   STRATA_ASSIGN_OR_RETURN(List newest, read_newest());
+  if (newest.number == 0) return {};
+  STRATA_RETURN_IF_ERROR(settle_anchor());
   return adopt(std::move(newest));
 }
 
@@ -99,7 +100,8 @@ Result<void> Columns::adopt(List list) {
     const std::lock_guard lock(list_mutex_);
     if (list.number <= list_.number) return {};
   }
-  // Whoever published it may be on the way to its own sync, and batches will rest on it here.
+  // I4: the anchor shows at least this list by now. Whoever published it may be on the way to its
+  // own sync, and batches will rest on it here.
   STRATA_RETURN_IF_ERROR(fs_.sync_directory(*folder_));
   const std::lock_guard lock(list_mutex_);
   if (list.number > list_.number) list_ = std::move(list);
@@ -122,9 +124,9 @@ Result<std::optional<std::vector<std::string>>> Columns::lookup(
     const std::lock_guard lock(list_mutex_);
     if (auto stored = list_.stored(names)) return stored;
   }
-  STRATA_RETURN_IF_ERROR(reload());
-  const std::lock_guard lock(list_mutex_);
-  return list_.stored(names);
+  // Not adopted: the anchor may not show it yet, and batches must not rest on it.
+  STRATA_ASSIGN_OR_RETURN(const List newest, read_newest());
+  return newest.stored(names);
 }
 
 Result<std::vector<std::string>> Columns::store(std::span<const std::string> names) {
@@ -167,7 +169,7 @@ Result<void> Columns::settle_anchor() {
   // Again until it shows the highest number: another process may have put an older list over ours.
   for (int i = 0; i < kRaceTries; ++i) {
     STRATA_ASSIGN_OR_RETURN(List newest, read_newest());
-    newest.names.emplace_back(kBatchIdColumn);
+    newest.names.emplace_back(parquet::kBatchIdColumn);
     STRATA_ASSIGN_OR_RETURN(const auto data, publisher_.open_data(""));
     const io::Entry anchor{*data, kAnchorName};
     const auto footer = read_footer(fs_, anchor);

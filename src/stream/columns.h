@@ -17,9 +17,6 @@
 
 namespace strata::stream {
 
-/// Last in every landed file and in the anchor.
-inline constexpr std::string_view kBatchIdColumn = "_batch_id";
-
 /// A stream's column registry (`columns/<n>.json`: order and first spelling; numbers and columns
 /// are never freed) and the anchor `data/.schema.parquet` that shows it to readers.
 /// I4: before a batch is published, the registry and the anchor hold every column of it.
@@ -39,7 +36,7 @@ class Columns {
 
   /// In order, as far as this process knows.
   std::vector<std::string> list() const;
-  /// Reads what other processes added.
+  /// Takes over what other processes added, once the anchor shows it.
   Result<void> reload();
 
   Columns(io::FileSystem& fs, io::Publisher& publisher, parquet::BatchWriter& writer,

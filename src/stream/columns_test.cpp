@@ -98,6 +98,23 @@ TEST_F(ColumnsTest, AStartRepairsAnAnchorThatIsGone) {
   EXPECT_EQ(anchor(process, process.stream("s")), (Names{"a", "b", "_batch_id"}));
 }
 
+// Found in review: a replay's look at the registry adopted a list whose publisher had been ended
+// before it showed the list in the anchor; batches then landed beside an anchor without their
+// columns.
+TEST_F(ColumnsTest, AListIsNotBuiltOnBeforeTheAnchorShowsIt) {
+  Process one(world_, "one");
+  Process two(world_, "two");
+  Stream& stream_one = one.stream("s");
+  ASSERT_OK(stream_one.columns().store(Names{"x"}));
+  two.faults.fail_if([](const io::FileCall& call) { return call.to_name == ".schema.parquet"; },
+                     io::Effect::kFailBefore);
+  EXPECT_CODE(Code::kIo, two.stream("s").columns().store(Names{"x", "zz", "bb"}));
+  ASSERT_OK_AND_ASSIGN(const auto looked, stream_one.columns().lookup(Names{"x", "unknown"}));
+  EXPECT_EQ(looked, std::nullopt);
+  ASSERT_OK(stream_one.columns().store(Names{"x", "bb"}));
+  EXPECT_EQ(anchor(one, stream_one), (Names{"x", "zz", "bb", "_batch_id"}));
+}
+
 TEST_F(ColumnsTest, ColumnsAnotherProcessPublishedAreSyncedBeforeBatchesRestOnThem) {
   Process one(world_, "one");
   Process two(world_, "two");

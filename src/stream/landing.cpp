@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/limits.h"
 #include "base/sha256.h"
 
 namespace strata::stream {
@@ -13,9 +14,27 @@ namespace {
 
 namespace json = boost::json;
 
+/// As every file of Strata's; the encoder goes by the umask.
+constexpr mode_t kFileMode = 0640;
+
 using Outcome = std::expected<Landed, Refusal>;
 
+/// What is wrong with our files is never the producer's fault: only codes that tell it to come
+/// again get through (architecture.md, "a failed write").
 std::unexpected<Refusal> refuse(Error error) {
+  switch (error.code) {
+    case Code::kBatchIdReused:
+    case Code::kBusy:
+    case Code::kDegraded:
+    case Code::kDiskFull:
+    case Code::kIo:
+    case Code::kInternal:
+      break;
+    default:
+      error.detail = fmt::format("{}: {} {}", code_name(error.code), error.message, error.detail);
+      error.message = "The batch could not be stored; send it again with the same id.";
+      error.code = Code::kIo;
+  }
   return std::unexpected(Refusal{std::move(error), std::nullopt});
 }
 
@@ -27,6 +46,8 @@ Error reused(const BatchId& id, const io::BatchFacts& first, const std::string& 
           "this body's is {}. Nothing was changed. Send new records under a new id.",
           id.str(), first.arrived_at, first.body_sha256, body_sha256));
 }
+
+ndjson::Rejection one_reason(std::string reason) { return {{{1, "", std::move(reason)}}, 1, ""}; }
 
 /// What `failed/<name>.err` says.
 struct ReasonFile {
@@ -99,11 +120,18 @@ class Attempt {
     if (!cells) return reject(std::move(cells).error());
     if (cells->columns.empty() && stream_.columns().list().empty()) {
       return reject(
-          {{{1, "", "no record of the body names a column, and the stream has none yet."}}, 1, ""});
+          one_reason("no record of the body names a column, and the stream has none yet."));
+    }
+    if (cells->row_count() * cells->columns.size() > limits::kCellsPerBatchMax) {
+      return reject(one_reason(
+          fmt::format("the batch has {} rows by {} columns, nearly all empty; at most {} cells are "
+                      "taken at once. "
+                      "Split it: strata send does.",
+                      cells->row_count(), cells->columns.size(), limits::kCellsPerBatchMax)));
     }
     auto stored = stream_.columns().store(cells->columns);
     if (!stored && stored.error().code == Code::kBadBatch) {
-      return reject({{{1, "", stored.error().message}}, 1, ""});
+      return reject(one_reason(stored.error().message));
     }
     if (!stored) return refuse(std::move(stored).error());
 
@@ -122,10 +150,7 @@ class Attempt {
           facts.attempt = attempt;
           return write(facts, *cells, *stored, path);
         });
-    if (!published) {
-      stream_.numbers().in_doubt(id_);
-      return refuse(std::move(published).error());
-    }
+    if (!published) return refuse(std::move(published).error());
     return settle(*published, facts);
   }
 
@@ -139,7 +164,9 @@ class Attempt {
                                                    .key_values = key_values,
                                                    .path = path}));
     const std::string name = path.substr(path.rfind('/') + 1);
-    return seal_batch_file(services_.fs, {stream_.publisher().staging(), name});
+    const io::Entry file{stream_.publisher().staging(), name};
+    STRATA_RETURN_IF_ERROR(services_.fs.set_mode(file, kFileMode));
+    return seal_batch_file(services_.fs, file);
   }
 
   Outcome settle(const io::Published& published, const io::BatchFacts& own) {
@@ -161,7 +188,7 @@ class Attempt {
     const std::string process =
         published.facts.attempt.substr(0, published.facts.attempt.find('/'));
     if (process == services_.root.process()) return;      // in_doubt() counts it
-    if (stream_.publisher().is_staging(process)) return;  // it counts itself, or is recovered
+    if (stream_.publisher().is_staging(process)) return;  // it counts itself, or recovery does
     ignore(stream_.numbers().recount(process), "the numbers are then right after a restart");
   }
 
@@ -170,7 +197,9 @@ class Attempt {
                                      rejection.error_count);
     if (!rejection.errors.empty()) {
       const ndjson::LineError& first = rejection.errors.front();
-      detail = fmt::format("line {}: {} Nothing landed.", first.line, first.reason);
+      detail = first.line == 0
+                   ? first.reason + " Nothing landed."
+                   : fmt::format("line {}: {} Nothing landed.", first.line, first.reason);
     }
     if (!rejection.advice.empty()) detail += " " + rejection.advice;
     const ReasonFile reason{

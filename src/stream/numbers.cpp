@@ -35,7 +35,7 @@ std::optional<Totals> totals_from_json(const std::string& text) {
   totals.bytes = number("bytes");
   const json::value* last = object->if_contains("last_landed");
   if (error || last == nullptr || !last->is_string()) return std::nullopt;
-  totals.last_landed = last->as_string().c_str();
+  totals.last_landed = std::string_view(last->as_string());
   return totals;
 }
 
@@ -72,31 +72,28 @@ Result<std::unique_ptr<Numbers>> Numbers::open(io::FileSystem& fs, const Clock& 
 
 void Numbers::landed(const io::BatchFacts& facts) {
   const std::lock_guard lock(mutex_);
-  if (counted_doubts_.erase(facts.batch_id) == 1) return;
-  std::erase_if(doubts_, [&](const BatchId& id) { return id.str() == facts.batch_id; });
   own_.add(one(facts));
 }
 
-void Numbers::in_doubt(const BatchId& id) {
+void Numbers::in_doubt(const BatchId& id, const std::string& attempt) {
   const std::lock_guard lock(mutex_);
-  doubts_.insert(id);
+  doubts_.emplace(attempt, id);
 }
 
 Result<void> Numbers::settle_doubts() {
-  std::set<BatchId> doubts;
+  std::map<std::string, BatchId> doubts;
   {
     const std::lock_guard lock(mutex_);
     doubts = doubts_;
   }
   if (doubts.empty()) return {};
   STRATA_ASSIGN_OR_RETURN(const auto data, publisher_.open_data(""));
-  for (const BatchId& id : doubts) {
+  for (const auto& [attempt, id] : doubts) {
     const auto facts = facts_.read({*data, id.str() + ".parquet"});
     if (!facts) continue;  // not landed yet, or not readable now: looked at again
     const std::lock_guard lock(mutex_);
-    if (doubts_.erase(id) == 0 || !facts->attempt.starts_with(process_ + "/")) continue;
-    own_.add(one(*facts));
-    counted_doubts_.insert(id.str());
+    // An attempt is told of as landed or as in doubt, never both, so this counts it once.
+    if (doubts_.erase(attempt) == 1 && facts->attempt == attempt) own_.add(one(*facts));
   }
   return {};
 }

@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 
 #include "base/clock.h"
@@ -38,9 +37,9 @@ class Numbers {
 
   /// This process's attempt landed.
   void landed(const io::BatchFacts& facts);
-  /// A publish of this process under `id` failed after it may have claimed the id: should the file
-  /// ever land, it is counted here, whoever finishes it.
-  void in_doubt(const BatchId& id);
+  /// This process's `attempt` failed after it may have claimed `id`: should that very attempt ever
+  /// land, it is counted here, whoever finishes it.
+  void in_doubt(const BatchId& id, const std::string& attempt);
   /// Own and others'; the others' checkpoints are read at most once a second.
   Totals totals();
 
@@ -69,9 +68,7 @@ class Numbers {
   Totals own_;
   Totals written_;
   bool closed_ = false;
-  std::set<BatchId> doubts_;
-  /// Doubts that were counted while their own publish was still on its way to say so.
-  std::set<std::string> counted_doubts_;
+  std::map<std::string, BatchId> doubts_;  // by attempt
   std::map<std::string, Totals> others_;
   SteadyTime others_read_at_{};
   bool others_known_ = false;

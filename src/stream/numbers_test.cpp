@@ -68,6 +68,18 @@ TEST_F(NumbersTest, AKilledProcessIsCountedByTheOneThatTakesOverWhileOthersLand)
   EXPECT_EQ(rows(living), 3U);
 }
 
+// Found in review: the numbers of a process that was killed stayed wrong until somebody started.
+TEST_F(NumbersTest, ALivingProcessTakesOverWhatAKilledOneLeft) {
+  Process living(world_, "living");
+  ASSERT_TRUE(living.land(living.stream("s"), "a", "{\"x\":1}\n"));
+  {
+    Process killed(world_, "killed");
+    ASSERT_TRUE(killed.land(killed.stream("s"), "b", "{\"x\":1}\n{\"x\":2}\n"));
+  }
+  for (int i = 0; i < 5; ++i) living.streams->tick();
+  EXPECT_EQ(rows(living), 3U);
+}
+
 TEST_F(NumbersTest, ABatchInDoubtIsCountedOnceItLands) {
   Process process(world_);
   Stream& stream = process.stream("s");

@@ -37,7 +37,7 @@ Result<Receiver> receiver_from_json(std::string_view text) {
   const auto text_of = [&](const char* key, std::string& into) {
     const json::value* found = object.if_contains(key);
     if (found == nullptr || !found->is_string()) return false;
-    into = found->as_string().c_str();
+    into = std::string_view(found->as_string());
     return true;
   };
   const json::value* limit = object.if_contains("max_body_bytes");

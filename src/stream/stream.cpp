@@ -42,11 +42,15 @@ Result<void> Stream::open_parts(const std::string& folder) {
                           io::ensure_directory(fs, {knowledgebase_.streams(), id_.str()}));
   kb::Root& root = services_.root;
   STRATA_ASSIGN_OR_RETURN(
-      publisher_, io::Publisher::open(
-                      fs, facts_, ledger_,
-                      {.stream_folder = folder,
-                       .process = root.process(),
-                       .degrade = [&root](const std::string& reason) { root.degrade(reason); }}));
+      publisher_,
+      io::Publisher::open(fs, facts_, ledger_,
+                          {.stream_folder = folder,
+                           .process = root.process(),
+                           .degrade = [&root](const std::string& reason) { root.degrade(reason); },
+                           .in_doubt =
+                               [this](const BatchId& batch, const std::string& attempt) {
+                                 numbers_->in_doubt(batch, attempt);
+                               }}));
   STRATA_ASSIGN_OR_RETURN(receiver_folder_, io::ensure_directory(fs, {*made, "receiver"}));
   for (const std::string_view name : {"ledger", "processed"}) {
     STRATA_ASSIGN_OR_RETURN(const auto reserved, io::ensure_directory(fs, {*made, name}));

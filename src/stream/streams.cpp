@@ -8,6 +8,12 @@
 #include "io/numbered.h"
 
 namespace strata::stream {
+namespace {
+
+/// How often a living process looks for the leftovers of others, in ticks.
+constexpr int kTakeOverTicks = 5;
+
+}  // namespace
 
 Streams::Streams(const StreamServices& services, kb::Knowledgebases& knowledgebases, ViewJob& views)
     : services_(services), knowledgebases_(knowledgebases), views_(views) {}
@@ -27,7 +33,9 @@ std::vector<Stream*> Streams::open_streams() const {
 
 std::vector<std::string> Streams::problems() const {
   const std::lock_guard lock(mutex_);
-  return problems_;
+  std::vector<std::string> problems;
+  for (const auto& [key, problem] : problems_) problems.push_back(problem);
+  return problems;
 }
 
 Result<void> Streams::open_all() {
@@ -38,8 +46,9 @@ Result<void> Streams::open_all() {
       const auto opened = find(*knowledgebase, id);
       if (opened) continue;
       const std::lock_guard lock(mutex_);
-      problems_.push_back(fmt::format("stream {} of knowledgebase {} cannot be opened: {}",
-                                      id.str(), knowledgebase->id().str(), opened.error().message));
+      problems_[{knowledgebase->id().str(), id.str()}] =
+          fmt::format("stream {} of knowledgebase {} cannot be opened: {}", id.str(),
+                      knowledgebase->id().str(), opened.error().message);
     }
   }
   return {};
@@ -69,6 +78,7 @@ Result<Stream*> Streams::open(kb::Knowledgebase& knowledgebase, const StreamId& 
   {
     const std::lock_guard lock(mutex_);
     streams_[{knowledgebase.id().str(), id.str()}] = std::move(stream);
+    problems_.erase({knowledgebase.id().str(), id.str()});
   }
   if (opened->numbers().totals().files > 0) views_.want(*opened);
   return opened;
@@ -161,7 +171,9 @@ Result<std::vector<Stream*>> Streams::list(kb::Knowledgebase& knowledgebase) {
 }
 
 void Streams::tick() {
+  const bool take_over = ++ticks_ % kTakeOverTicks == 0;
   for (Stream* stream : open_streams()) {
+    if (take_over) ignore(stream->recover(), "tried again in a few seconds, and at every start");
     ignore(stream->numbers().checkpoint(false), "tried again in a second");
     if (!stream->view_ready() && stream->numbers().totals().files > 0) views_.want(*stream);
   }

@@ -42,7 +42,8 @@ class Streams {
   /// Those this process has open, without a look at the disk.
   std::vector<Stream*> open_streams() const;
 
-  /// Once a second: checkpoints the numbers, asks for views that should be there.
+  /// Once a second: checkpoints the numbers, asks for views that should be there; now and then
+  /// takes over what processes that ended meanwhile left.
   void tick();
   /// A clean stop, after the last request.
   void close();
@@ -62,7 +63,8 @@ class Streams {
   std::mutex open_mutex_;  // one stream is opened or made at a time
   mutable std::mutex mutex_;
   std::map<Key, std::unique_ptr<Stream>> streams_;
-  std::vector<std::string> problems_;
+  std::map<Key, std::string> problems_;
+  int ticks_ = 0;  // the ticking thread's own
 };
 
 }  // namespace strata::stream

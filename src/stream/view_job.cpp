@@ -10,6 +10,8 @@ namespace strata::stream {
 namespace {
 
 constexpr std::chrono::milliseconds kResyncWait{15'000};
+/// Of eight commit threads.
+constexpr int kLandingsWaitingMax = 2;
 
 duck::Sql data_glob(const Stream& stream) {
   return duck::Sql().glob(stream.data_path(), "/**/*.parquet");
@@ -119,6 +121,22 @@ bool ViewJob::want_and_wait(Stream& stream, std::chrono::milliseconds wait) {
   std::unique_lock lock(mutex_);
   done_.wait_for(lock, wait, [&] { return stream.view_ready() || stopping_ || settled(stream); });
   return stream.view_ready();
+}
+
+bool ViewJob::want_and_wait_if_few(Stream& stream, std::chrono::milliseconds wait) {
+  if (stream.view_ready()) return true;
+  {
+    const std::lock_guard lock(mutex_);
+    // A view that failed once is tried again, but not waited for.
+    if (landings_waiting_ >= kLandingsWaitingMax || stream.view_state() == ViewState::kError) {
+      wait = {};
+    }
+    ++landings_waiting_;
+  }
+  const bool ready = want_and_wait(stream, wait);
+  const std::lock_guard lock(mutex_);
+  --landings_waiting_;
+  return ready;
 }
 
 Result<void> ViewJob::resync(Stream& stream) {

@@ -33,6 +33,9 @@ class ViewJob {
   /// The same, and waits until it is ready, a job that tried for it has ended, or `wait` is over.
   /// Whether it is ready.
   bool want_and_wait(Stream& stream, std::chrono::milliseconds wait);
+  /// The same, but does not wait where others do already: landings must not fill the commit threads
+  /// with waiting, however long the view takes.
+  bool want_and_wait_if_few(Stream& stream, std::chrono::milliseconds wait);
   /// Looks again whatever was known, for the Re-sync button; waits for the job. Counted as
   /// `resync` if it has to take the lock.
   Result<void> resync(Stream& stream);
@@ -56,6 +59,7 @@ class ViewJob {
   std::map<kb::Knowledgebase*, Waiting> waiting_;
   const kb::Knowledgebase* running_ = nullptr;
   bool stopping_ = false;
+  int landings_waiting_ = 0;
   std::thread thread_;
 };
 
