@@ -54,10 +54,11 @@ class Generator {
       if (i > 0) out.source += "," + space();
       Sample key = string();
       // A number in front keeps the keys of a record apart.
-      key.source.insert(1, std::to_string(i));
+      // The mark keeps "1" + "0..." from being the eleventh key.
+      key.source.insert(1, fmt::format("{}_", i));
       const Sample member = value(0);
       out.source += key.source + space() + ":" + space() + member.source + space();
-      row.emplace_back(std::to_string(i) + *key.cell, member.cell);
+      row.emplace_back(fmt::format("{}_{}", i, *key.cell), member.cell);
     }
     out.source += "}" + space();
     return out;
@@ -116,7 +117,7 @@ class Generator {
       }
       if (open == '{') {
         Sample key = string();
-        key.source.insert(1, std::to_string(i));
+        key.source.insert(1, fmt::format("{}_", i));
         out.source += key.source + space() + ":" + space();
         out.compact += key.source + ":";
       }
