@@ -71,8 +71,8 @@ test('a worker never opens the lock', { skip: missing('/usr/bin/strace') }, asyn
   await server.land(kKb, 's', [{ a: 1 }], 'b');
   await server.rows(kKb, 'SELECT * FROM raw_extracted.stream_s');
   const trace = join(freshFolder(), 'trace');
-  const [worker] = server.workers();
-  const options = ['-f', '-e', 'trace=open,openat,fcntl', '-o', trace, '-p', String(worker)];
+  const workers = server.workers().flatMap((pid) => ['-p', String(pid)]);
+  const options = ['-f', '-e', 'trace=open,openat,fcntl', '-o', trace, ...workers];
   const strace = spawn('strace', options, { stdio: 'ignore' });
   await new Promise((resolve) => setTimeout(resolve, 500));
   for (let n = 0; n < 5; ++n) await server.rows(kKb, 'SELECT * FROM raw_extracted.stream_s');
