@@ -9,11 +9,14 @@
 #include <atomic>
 #include <boost/json.hpp>
 #include <charconv>
+#include <future>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "api/routes.h"
 #include "app/signals.h"
+#include "base/limits.h"
 #include "duck/copy_batch_writer.h"
 #include "http/server.h"
 #include "io/posix_file_system.h"
@@ -174,7 +177,16 @@ Result<void> Composition::listen(const Address& address) {
 void Composition::each_second() { streams_->tick(); }
 
 void Composition::stop() {
+  // Handlers that wait for a worker past the server's own deadline would hold up its stop.
+  std::promise<void> stopped;
+  std::thread deadline([this, over = stopped.get_future()] {
+    if (over.wait_for(limits::kStopDeadline) == std::future_status::ready) return;
+    if (query_workers_) query_workers_->stop();
+    if (own_workers_) own_workers_->stop();
+  });
   if (server_) server_->stop();
+  stopped.set_value();
+  deadline.join();
   if (views_) views_->stop();
   if (streams_) streams_->close();
 }

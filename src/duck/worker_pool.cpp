@@ -97,6 +97,7 @@ class Pool final : public WorkerPool {
   Result<void> run_ddl(const DdlSpec& spec) override;
   Result<std::vector<View>> views(const Source& source) override;
   std::map<std::string, std::uint64_t> deaths() const override;
+  void stop() override { spawner_.stop(); }
 
   // What a running query needs of its pool.
 

@@ -93,6 +93,10 @@ class WorkerPool {
   /// The views a generation holds.
   virtual Result<std::vector<View>> views(const Source& source) = 0;
 
+  /// Ends every worker now: what runs answers kBusy, and so does every later call. For a server
+  /// that stops and has waited for its queries long enough. Any thread. Idempotent.
+  virtual void stop() = 0;
+
   /// For strata_worker_deaths_total{reason}: `timeout`, `out_of_memory`, `killed`, `crashed`,
   /// `spawn_failed`.
   virtual std::map<std::string, std::uint64_t> deaths() const = 0;

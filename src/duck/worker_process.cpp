@@ -169,13 +169,17 @@ Ending WorkerProcess::end(std::chrono::milliseconds patience) {
   return ending_;
 }
 
-WorkerSpawner::~WorkerSpawner() {
+WorkerSpawner::~WorkerSpawner() { stop(); }
+
+void WorkerSpawner::stop() {
+  std::thread ending;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    ending = std::move(thread_);
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  if (ending.joinable()) ending.join();
 }
 
 Result<std::unique_ptr<WorkerProcess>> WorkerSpawner::spawn() {
@@ -184,6 +188,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerSpawner::spawn() {
     auto started = order.get_future();
     {
       const std::lock_guard lock(mutex_);
+      if (stopping_) return cannot_start("stopped");
       if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
       orders_.push_back(std::move(order));
     }

@@ -59,6 +59,10 @@ class WorkerSpawner {
   WorkerSpawner(const WorkerSpawner&) = delete;
   WorkerSpawner& operator=(const WorkerSpawner&) = delete;
 
+  /// Ends the starting thread and with it, by the kernel's hand, every worker it started. Nothing
+  /// is started from then on. Idempotent.
+  void stop();
+
   /// kBusy: no process could be started. Blocks for the start, not for what the process then does.
   Result<std::unique_ptr<WorkerProcess>> spawn();
 

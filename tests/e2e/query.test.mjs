@@ -324,3 +324,15 @@ test('many at once all get their own answer', async () => {
   await server.land('demo', 'weather', ndjson([{ day: 'd3' }]), 'w-2');
   assert.deepEqual(await server.rows('demo', `SELECT count(*) FROM ${kView}`), [[3]]);
 });
+
+test('SIGTERM does not wait for a long query for ever', async () => {
+  const stopping = await startWith('demo', ['s']);
+  const endless = stopping.query(
+      'demo', 'SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range + b.range < 0',
+      { timeout_ms: 60_000 }).catch(() => 'no answer');
+  await until(() => stopping.workers().some((pid) => ticksOf(pid) > 50), 'a worker at work');
+  const begun = Date.now();
+  await stopping.stop();
+  assert.ok(Date.now() - begun < 30_000, 'long before the query would have ended by itself');
+  await endless;
+});
