@@ -163,8 +163,9 @@ class NoMoreDescriptors {
 
 TEST_F(PosixFileSystemTest, WithoutDescriptorsItIsBusyAndRecovers) {
   const Entry file = at("file");
-  // UBSan needs a descriptor to look at an object's type, the first time it meets one.
+  // UBSan needs a descriptor to look at an object's type, the first time it meets one at a place.
   EXPECT_OK(fs_->sync_directory(*root_));
+  EXPECT_CODE(Code::kNotFound, fs_->stat(at("none")));
   {
     const NoMoreDescriptors none(3);
     EXPECT_CODE(Code::kBusy, fs_->write_new(file, "x"));
