@@ -28,7 +28,8 @@ class ViewJob {
   ViewJob(const ViewJob&) = delete;
   ViewJob& operator=(const ViewJob&) = delete;
 
-  /// Asks for the stream's view; returns at once. Does nothing when it is ready.
+  /// Asks for the stream's view; returns at once. Does nothing when it is ready. The stream must
+  /// outlive this, or stop() come before its end.
   void want(Stream& stream);
   /// The same, and waits until it is ready, a job that tried for it has ended, or `wait` is over.
   /// Whether it is ready.

@@ -24,6 +24,10 @@ struct RealProcess {
     knowledgebase = kbs->find(id).value();
     EXPECT_OK(streams->open_all());
   }
+  ~RealProcess() { views->stop(); }
+  RealProcess(const RealProcess&) = delete;
+  RealProcess& operator=(const RealProcess&) = delete;
+
   Stream& landed(const World& world, const std::string& name) {
     Stream& stream =
         *streams->create(*knowledgebase, StreamId::parse(name).value(), {}).value().stream;

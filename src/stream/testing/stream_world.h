@@ -47,6 +47,11 @@ class Process {
     EXPECT_OK(streams->open_all());
   }
 
+  /// The view job's thread works on streams.
+  ~Process() { views->stop(); }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
   static KbId kb_id() { return KbId::parse("demo").value(); }
   kb::Knowledgebase& knowledgebase() { return *kbs->find(kb_id()).value(); }
 
