@@ -19,23 +19,20 @@ namespace {
 namespace json = boost::json;
 
 /// Table functions that only read: generators, readers of files (which allowed_directories bounds)
-/// and what the catalog says of itself. Sorted.
+/// and what the catalog says of itself, but for what tells where files lie (duckdb_databases,
+/// duckdb_extensions, duckdb_settings, duckdb_views). Sorted.
 constexpr std::array kTableFunctions = std::to_array<std::string_view>({
     "duckdb_columns",
     "duckdb_constraints",
-    "duckdb_databases",
     "duckdb_dependencies",
-    "duckdb_extensions",
     "duckdb_functions",
     "duckdb_indexes",
     "duckdb_keywords",
     "duckdb_memory",
     "duckdb_schemas",
     "duckdb_sequences",
-    "duckdb_settings",
     "duckdb_tables",
     "duckdb_types",
-    "duckdb_views",
     "generate_series",
     "generate_subscripts",
     "glob",

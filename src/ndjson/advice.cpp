@@ -10,11 +10,8 @@ namespace {
 constexpr std::string_view kSpace = " \t\r\n";
 
 NotText compressed(std::string_view name) {
-  return {
-      fmt::format("The body is {} data, not text: send it with Content-Encoding: {}.", name, name),
-      fmt::format("The body is compressed: add the header Content-Encoding: {0}, and compress it "
-                  "only once (curl -H 'Content-Encoding: {0}' --data-binary @FILE).",
-                  name)};
+  return {fmt::format("The body is {} data, not text: send the records uncompressed.", name),
+          "The body is compressed, which is not taken yet: send it as it was before."};
 }
 
 /// Takes the first line that is not blank off `body`, without the white space around it.
