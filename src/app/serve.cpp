@@ -185,9 +185,9 @@ void Composition::stop() {
     if (own_workers_) own_workers_->stop();
   });
   if (server_) server_->stop();
+  if (views_) views_->stop();
   stopped.set_value();
   deadline.join();
-  if (views_) views_->stop();
   if (streams_) streams_->close();
 }
 

@@ -20,6 +20,8 @@ constexpr std::string_view kLockName = ".lock";
 constexpr std::string_view kBatchSuffix = ".parquet";
 /// How often a race that somebody else must have won meanwhile is looked at again.
 constexpr int kRaceTries = 64;
+/// The same for a staging folder, a millisecond each: whoever recovers may be counting files.
+constexpr int kStagingTries = 10'000;
 
 /// The two parts of an attempt, `<process>/<file>`; it comes out of a file, so it is not trusted.
 struct Attempt {
@@ -79,7 +81,7 @@ Result<void> Publisher::open_folders() {
 
 Result<void> Publisher::take_staging() {
   // Another process's recovery may find the folder before it is locked, and take it away.
-  for (int i = 0; i < kRaceTries; ++i) {
+  for (int i = 0; i < kStagingTries; ++i) {
     auto staging = ensure_directory(fs_, {*tmp_, options_.process});
     if (!staging && staging.error().code == Code::kNotFound) continue;
     if (!staging) return std::move(staging).error();
@@ -195,12 +197,7 @@ Result<Published> Publisher::publish_staged(const BatchId& id, const Staged& sta
   }
   const ClaimAt claim{id, **shard};
   for (int i = 0; i < kRaceTries; ++i) {
-    const auto claimed = make_claim(claim, staged.name);
-    if (!claimed) {
-      options_.in_doubt(id, staged.facts.attempt);
-      return claimed.error();
-    }
-    const bool ours = *claimed;
+    STRATA_ASSIGN_OR_RETURN(const bool ours, make_claim(claim, staged));
     kill_point(ours ? "publish:after_claim" : "publish_loser:after_claim");
 
     if (ours) {
@@ -232,8 +229,8 @@ Result<Published> Publisher::finish_own(const ClaimAt& claim, const Staged& stag
   return Published{Landing::kFolded, std::move(*folded), false};
 }
 
-Result<bool> Publisher::make_claim(const ClaimAt& claim, const std::string& staged) {
-  const Entry file{*staging_, staged};
+Result<bool> Publisher::make_claim(const ClaimAt& claim, const Staged& staged) {
+  const Entry file{*staging_, staged.name};
   const auto linked = fs_.link(file, claim.entry());
   if (linked) return true;
   // The answer may have been lost on its way (network file systems): the inode tells.
@@ -243,6 +240,8 @@ Result<bool> Publisher::make_claim(const ClaimAt& claim, const std::string& stag
   if (linked.error().code == Code::kExists) return false;
   if (there || there.error().code == Code::kNotFound) {
     ignore(fs_.unlink(file), "not claimed: recovery removes it otherwise");
+  } else {
+    options_.in_doubt(claim.id, staged.facts.attempt);
   }
   return linked.error();
 }
@@ -449,6 +448,11 @@ Result<void> Publisher::recover_folder(const std::string& process, const OnSettl
   const auto gone = [](const Error& error) { return error.code == Code::kNotFound; };
   auto folder = fs_.open_directory_at({*tmp_, process});
   if (!folder) return gone(folder.error()) ? Result<void>() : std::move(folder).error();
+  if (const auto held = fs_.stat({**folder, kLockName}); !held && gone(held.error())) {
+    // Just made, or its maker ended before it staged anything. One that lives makes it again.
+    ignore(fs_.remove_directory({*tmp_, process}), "not empty any more: its maker went on");
+    return {};
+  }
   auto lock = fs_.try_lock({**folder, kLockName});
   if (!lock) {
     const bool leave = lock.error().code == Code::kBusy || gone(lock.error());
@@ -464,9 +468,11 @@ Result<void> Publisher::recover_folder(const std::string& process, const OnSettl
   kill_point("recovery:after_files");
   STRATA_RETURN_IF_ERROR(on_settled(process));
   kill_point("recovery:after_settled");
-  STRATA_RETURN_IF_ERROR(fs_.unlink({**folder, kLockName}));
+  // Another process that recovers may have made the lock's file again, and goes on by itself.
+  const auto unlinked = fs_.unlink({**folder, kLockName});
+  if (!unlinked && !gone(unlinked.error())) return unlinked;
   const auto removed = fs_.remove_directory({*tmp_, process});
-  if (!removed && !gone(removed.error())) return removed;
+  if (!removed && !gone(removed.error()) && removed.error().code != Code::kExists) return removed;
   ++recovery.folders;
   return {};
 }

@@ -129,7 +129,7 @@ class Publisher {
   Result<Staged> stage(const WriteStaged& write);
   Result<Published> publish_staged(const BatchId& id, const Staged& staged);
   Result<Published> finish_own(const ClaimAt& claim, const Staged& staged);
-  Result<bool> make_claim(const ClaimAt& claim, const std::string& staged);
+  Result<bool> make_claim(const ClaimAt& claim, const Staged& staged);
   Result<Published> finish(const ClaimAt& claim, const BatchFacts& facts, Role role);
   Result<Placed> move_into_data(const ClaimAt& claim, const BatchFacts& facts, Entry data_name);
   Result<Placed> link_into_data(const ClaimAt& claim, const BatchFacts& facts, Entry data_name);

@@ -98,26 +98,32 @@ class Attempt {
  private:
   /// The id stands for a batch already: replayed or 422, even if it would be refused today.
   Outcome replay(const io::Published& seen) {
-    if (!same_content(seen.facts)) return refuse(reused(id_, seen.facts, body_sha256_));
+    const auto same = same_content(seen.facts);
+    if (!same) return refuse(same.error());
+    if (!*same) return refuse(reused(id_, seen.facts, body_sha256_));
     auto confirmed = stream_.publisher().confirm(id_, seen);
     if (!confirmed) return refuse(std::move(confirmed).error());
     count_finished(*confirmed);
     return Landed{confirmed->facts, true};
   }
 
-  bool same_content(const io::BatchFacts& first) {
+  Result<bool> same_content(const io::BatchFacts& first) {
     if (first.body_sha256 == body_sha256_) return true;
     const auto cells = ndjson::parse(batch_.body, {});
     if (!cells || cells->row_count() != first.rows) return false;
-    const auto stored = stream_.columns().lookup(cells->columns);
+    STRATA_ASSIGN_OR_RETURN(const auto stored, stream_.columns().lookup(cells->columns));
     // A name the registry lacks cannot be in the first batch.
-    return stored && *stored && content_sha256(*cells, **stored) == first.content_sha256;
+    return stored && content_sha256(*cells, *stored) == first.content_sha256;
   }
 
   Outcome land_new() {
     auto cells = ndjson::parse(batch_.body,
                                {stream_.receiver().columns.value_or(std::vector<std::string>{})});
     if (!cells) return reject(std::move(cells).error());
+    if (cells->columns.empty() && stream_.columns().list().empty()) {
+      // Another process may have registered some.
+      if (auto reloaded = stream_.columns().reload(); !reloaded) return refuse(reloaded.error());
+    }
     if (cells->columns.empty() && stream_.columns().list().empty()) {
       return reject(
           one_reason("no record of the body names a column, and the stream has none yet."));

@@ -122,6 +122,36 @@ TEST_F(LandingTest, AnEmptyRecordNeedsAStreamWithColumns) {
   EXPECT_EQ(later->facts.columns, 0U);
 }
 
+// Found in review: the cached registry of a process that had landed nothing was taken for the
+// stream's.
+TEST_F(LandingTest, AnEmptyRecordIsTakenOnceAnotherProcessMadeColumns) {
+  Process one(world_, "one");
+  Process two(world_, "two");
+  Stream& stream_two = two.stream("s");
+  ASSERT_TRUE(one.land(one.stream("s"), "id-1", "{\"a\":1}\n"));
+  EXPECT_TRUE(two.land(stream_two, "id-2", "{}\n"));
+}
+
+// Found in review: a registry that could not be read made a good replay a 422.
+TEST_F(LandingTest, AReplayThatCannotBeComparedIsAskedToComeAgain) {
+  Process one(world_, "one");
+  Process two(world_, "two");
+  Stream& stream_two = two.stream("s");
+  ASSERT_TRUE(one.land(one.stream("s"), "id-1", "{\"a\":1}\n"));
+  two.faults.fail_if(
+      [](const io::FileCall& call) {
+        return call.operation == io::Operation::kList && call.directory.ends_with("/columns");
+      },
+      io::Effect::kFailBefore);
+  const auto refused = two.land(stream_two, "id-1", "{\"a\": 1}\n");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().error.code, Code::kIo);
+  two.faults.heal();
+  const auto again = two.land(stream_two, "id-1", "{\"a\": 1}\n");
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->replayed);
+}
+
 TEST_F(LandingTest, RegisteredColumnsAreTheOnlyOnes) {
   Process process(world_);
   Stream& stream = process.stream("s", {.columns = std::vector<std::string>{"ts", "Value"}});

@@ -66,22 +66,52 @@ Result<bool> Streams::has_receiver(kb::Knowledgebase& knowledgebase, const Strea
 }
 
 Result<Stream*> Streams::open(kb::Knowledgebase& knowledgebase, const StreamId& id) {
+  auto opened = open_parts(knowledgebase, id);
+  if (opened) return opened;
+  Error error = std::move(opened).error();
+  // What is wrong with our files is not the client's 404 or 409.
+  if (error.code == Code::kNotFound || error.code == Code::kExists) {
+    error.detail = error.message + " " + error.detail;
+    error.message = "The stream's folder could not be opened; try again.";
+    error.code = Code::kIo;
+  }
+  return error;
+}
+
+Result<Stream*> Streams::open_parts(kb::Knowledgebase& knowledgebase, const StreamId& id) {
   STRATA_ASSIGN_OR_RETURN(auto stream, Stream::open(services_, knowledgebase, id));
   STRATA_RETURN_IF_ERROR(stream->load_receiver());
   // Whoever made the receiver may have been ended before its columns were registered.
   if (const auto columns = stream->receiver().columns) {
     STRATA_RETURN_IF_ERROR(stream->columns().store(*columns));
   }
-  STRATA_RETURN_IF_ERROR(stream->recover());
+  const auto recovered = recover(*stream);
   ignore(index(*stream), "the catalog is an index; the next start or create repairs it");
   Stream* opened = stream.get();
   {
     const std::lock_guard lock(mutex_);
     streams_[{knowledgebase.id().str(), id.str()}] = std::move(stream);
-    problems_.erase({knowledgebase.id().str(), id.str()});
+    if (recovered) problems_.erase({knowledgebase.id().str(), id.str()});
   }
   if (opened->numbers().totals().files > 0) views_.want(*opened);
   return opened;
+}
+
+Result<void> Streams::recover(Stream& stream) {
+  // A disk in doubt is written to by nobody until a restart whose probe passes.
+  if (services_.root.degraded()) return {};
+  const auto recovered = stream.recover();
+  const Key key{stream.knowledgebase().id().str(), stream.id().str()};
+  const std::lock_guard lock(mutex_);
+  if (recovered) {
+    problems_.erase(key);
+    return {};
+  }
+  problems_[key] = fmt::format(
+      "what an ended process left in stream {} of knowledgebase {} cannot be "
+      "settled: {}",
+      key.second, key.first, recovered.error().message);
+  return recovered.error();
 }
 
 Result<void> Streams::index(Stream& stream) {
@@ -173,7 +203,7 @@ Result<std::vector<Stream*>> Streams::list(kb::Knowledgebase& knowledgebase) {
 void Streams::tick() {
   const bool take_over = ++ticks_ % kTakeOverTicks == 0;
   for (Stream* stream : open_streams()) {
-    if (take_over) ignore(stream->recover(), "tried again in a few seconds, and at every start");
+    if (take_over) ignore(recover(*stream), "noted as a problem, and tried again in a few seconds");
     ignore(stream->numbers().checkpoint(false), "tried again in a second");
     if (!stream->view_ready() && stream->numbers().totals().files > 0) views_.want(*stream);
   }

@@ -52,6 +52,8 @@ class Streams {
   using Key = std::pair<std::string, std::string>;
 
   Result<Stream*> open(kb::Knowledgebase& knowledgebase, const StreamId& id);
+  Result<Stream*> open_parts(kb::Knowledgebase& knowledgebase, const StreamId& id);
+  Result<void> recover(Stream& stream);
   Result<bool> has_receiver(kb::Knowledgebase& knowledgebase, const StreamId& id);
   Result<std::vector<StreamId>> ids_on_disk(kb::Knowledgebase& knowledgebase);
   Stream* find_open(kb::Knowledgebase& knowledgebase, const StreamId& id) const;

@@ -67,6 +67,10 @@ test('twenty first landings at once make one generation with the view', async ()
   await Promise.all(Array.from({ length: 20 }, (_, n) =>
       (n % 2 === 0 ? one : two).land(kKb, 'fresh', [{ n }], `first-${n}`)));
   for (const server of [one, two]) {
+    // By landings alone, before any query asks for it.
+    await until(async () => (await server.receiver(kKb, 'fresh')).view.state === 'ready', 'the view');
+  }
+  for (const server of [one, two]) {
     const rows = await server.rows(kKb, 'SELECT count(*) FROM raw_extracted.stream_fresh');
     assert.deepEqual(rows, [[20]]);
   }
