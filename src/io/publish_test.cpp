@@ -382,6 +382,23 @@ TEST_F(PublishTest, AFileThatLeftAnExchangedFolderIsMadeFromTheClaim) {
   EXPECT_EQ(process.data(), (Files{{"a.parquet", "one"}}));
 }
 
+// Found in review: the second of two found its folder's lock made again and answered an error.
+TEST_F(PublishTest, TwoThatRecoverSideBySideBothSucceed) {
+  for (int i = 0; i < 200; ++i) {
+    std::make_unique<Process>(disk, fmt::format("d-{}-1", i)).reset();
+  }
+  Process one(disk, "n-1-1");
+  Process two(disk, "n-2-2");
+  {
+    const std::jthread first([&] { EXPECT_OK(one.recover()); });
+    const std::jthread second([&] { EXPECT_OK(two.recover()); });
+  }
+  ASSERT_OK(one.recover());
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_FALSE(one.publisher->is_staging(fmt::format("d-{}-1", i))) << i;
+  }
+}
+
 TEST_F(PublishTest, RecoveryTellsOfEachProcessBeforeItsFolderGoes) {
   std::make_unique<Process>(disk, "d-1-1").reset();
   Process next(disk, "n-2-2");

@@ -37,7 +37,7 @@ test('a copied kb under another root and name', async () => {
   const { files: count, rows, bytes } = await copy.receiver('copy', 's');
   assert.deepEqual({ files: count, rows, bytes },
                    await countStream(copy.streamFolder('copy', 's')));
-  await verifyRoot(data);
+  assert.deepEqual((await verifyRoot(data)).problems, []);
 
   const metrics = await copy.metrics();
   const relocations = 'strata_lock_acquisitions_total{kb="copy",purpose="relocate",stream="s"}';
