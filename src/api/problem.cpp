@@ -3,6 +3,8 @@
 #include <boost/json.hpp>
 #include <utility>
 
+#include "stream/rejects.h"
+
 namespace strata::api {
 namespace {
 
@@ -94,14 +96,7 @@ http::Response problem(const Error& error, const http::Request& request) {
 http::Response batch_problem(const Error& error, const ndjson::Rejection& rejection,
                              const http::Request& request) {
   json::object body = members(error, request);
-  json::array errors;
-  for (const ndjson::LineError& line_error : rejection.errors) {
-    json::object line{{"line", line_error.line}};
-    if (!line_error.column.empty()) line["column"] = line_error.column;
-    line["reason"] = line_error.reason;
-    errors.push_back(std::move(line));
-  }
-  body["errors"] = std::move(errors);
+  body["errors"] = stream::reasons_json(rejection);
   body["error_count"] = rejection.error_count;
   return respond(error, std::move(body));
 }

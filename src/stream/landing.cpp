@@ -59,19 +59,12 @@ struct ReasonFile {
 
 std::string reason_json(const ReasonFile& reason, WallTime rejected_at,
                         const ndjson::Rejection& rejection) {
-  json::array errors;
-  for (const ndjson::LineError& error : rejection.errors) {
-    json::object line{{"line", error.line}};
-    if (!error.column.empty()) line["column"] = error.column;
-    line["reason"] = error.reason;
-    errors.push_back(std::move(line));
-  }
   return json::serialize(json::object{{"batch_id", reason.name},
                                       {"rejected_at", format_iso8601(rejected_at)},
                                       {"code", reason.code},
                                       {"detail", reason.detail},
                                       {"body_sha256", reason.body_sha256},
-                                      {"errors", std::move(errors)},
+                                      {"errors", reasons_json(rejection)},
                                       {"error_count", rejection.error_count}});
 }
 

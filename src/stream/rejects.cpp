@@ -1,6 +1,7 @@
 #include "stream/rejects.h"
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <utility>
 
 #include "base/ids.h"
@@ -14,6 +15,17 @@ constexpr std::string_view kBodySuffix = ".ndjson";
 constexpr std::string_view kReasonSuffix = ".err";
 
 }  // namespace
+
+boost::json::array reasons_json(const ndjson::Rejection& rejection) {
+  boost::json::array reasons;
+  for (const ndjson::LineError& error : rejection.errors) {
+    boost::json::object line{{"line", error.line}};
+    if (!error.column.empty()) line["column"] = error.column;
+    line["reason"] = error.reason;
+    reasons.push_back(std::move(line));
+  }
+  return reasons;
+}
 
 Rejects::Rejects(io::FileSystem& fs, io::Publisher& publisher,
                  std::unique_ptr<io::Directory> folder)

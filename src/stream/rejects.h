@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -10,8 +11,13 @@
 #include "base/error.h"
 #include "io/file_system.h"
 #include "io/publish.h"
+#include "ndjson/parse.h"
 
 namespace strata::stream {
+
+/// The lines that are to blame, as `failed/<name>.err` and the answer's body show them:
+/// `[{"line","column"?,"reason"}]`.
+boost::json::array reasons_json(const ndjson::Rejection& rejection);
 
 /// `failed/`: the bodies of rejected batches and why, for whoever has to mend them. Best effort,
 /// never synced, capped (kFailedBytesMax, kFailedCountMax): the oldest goes first. A rejected id is
