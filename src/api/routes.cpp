@@ -6,15 +6,12 @@
 #include <utility>
 
 #include "api/handlers.h"
+#include "api/operations.h"
 #include "api/problem.h"
+#include "base/limits.h"
 
 namespace strata::api {
 namespace {
-
-using Handle = Result<http::Response> (*)(const http::Request&, Services&);
-
-/// ".../strata" in interface.md.
-constexpr char kStrata[] = "/knowledgebase/{kb}/strata";
 
 /// What the client is not told, for whoever runs the server.
 void log_failure(const Error& error, const http::Request& request) {
@@ -23,7 +20,7 @@ void log_failure(const Error& error, const http::Request& request) {
                 error.message, error.detail);
 }
 
-http::Handler handler(Handle handle, Services& services) {
+http::Handler handler(HandleFunction handle, Services& services) {
   return [handle, &services](const http::Request& request) {
     auto response = handle(request, services);
     if (response) return std::move(*response);
@@ -44,11 +41,15 @@ void count_refused(const http::Request& head, Services& services, std::string_vi
                                result);
 }
 
-http::Admit admit_ingest(Services& services) {
-  return [&services](const http::Request& head) -> std::expected<std::uint64_t, http::Response> {
-    const auto limit = admit_batch(head, services);
+http::Admit admission(const Operation& operation, Services& services) {
+  return [&operation,
+          &services](const http::Request& head) -> std::expected<std::uint64_t, http::Response> {
+    if (operation.admit == nullptr) return limits::kControlBodyBytesMax;
+    const auto limit = operation.admit(head, services);
     if (limit) return *limit;
-    count_refused(head, services, status_of(limit.error().code) < 500 ? "rejected" : "error");
+    if (is_ingest(head)) {
+      count_refused(head, services, status_of(limit.error().code) < 500 ? "rejected" : "error");
+    }
     log_failure(limit.error(), head);
     return std::unexpected(problem(limit.error(), head));
   };
@@ -57,33 +58,14 @@ http::Admit admit_ingest(Services& services) {
 }  // namespace
 
 std::vector<http::Route> make_routes(Services& services) {
-  const std::string strata = kStrata;
-  const auto route = [&](std::string method, std::string pattern, http::Lane lane, Handle handle) {
-    return http::Route{.method = std::move(method),
-                       .pattern = std::move(pattern),
-                       .lane = lane,
-                       .admit = {},
-                       .handler = handler(handle, services)};
-  };
-  using enum http::Lane;
   std::vector<http::Route> routes;
-  routes.push_back(route("GET", "/healthz", kInline, get_healthz));
-  routes.push_back(route("GET", "/readyz", kControl, get_readyz));
-  routes.push_back(route("GET", "/metrics", kControl, get_metrics));
-  routes.push_back(route("POST", "/knowledgebase", kControl, post_knowledgebase));
-  routes.push_back(route("GET", "/knowledgebase", kControl, list_knowledgebases));
-  routes.push_back(route("GET", "/knowledgebase/{kb}", kControl, get_knowledgebase));
-  routes.push_back(route("GET", "/knowledgebase/{kb}/documents", kControl, list_documents));
-  routes.push_back(route("POST", strata + "/receivers", kControl, post_receiver));
-  routes.push_back(route("GET", strata + "/receivers", kControl, list_receivers));
-  routes.push_back(route("GET", strata + "/receivers/{stream}", kControl, get_receiver));
-  routes.push_back(route("POST", strata + "/receivers/{stream}/resync", kControl, post_resync));
-  routes.push_back(route("GET", strata + "/tables", kControl, list_tables));
-  routes.push_back(route("POST", strata + "/query", kQuery, run_query));
-  routes.push_back(route("GET", strata + "/query", kQuery, run_query));
-  http::Route ingest = route("POST", strata + "/ingest/{stream}", kCommit, post_batch);
-  ingest.admit = admit_ingest(services);
-  routes.push_back(std::move(ingest));
+  for (const Operation& operation : operations()) {
+    routes.push_back({.method = std::string(operation.method),
+                      .pattern = std::string(operation.pattern),
+                      .lane = operation.lane,
+                      .admit = admission(operation, services),
+                      .handler = handler(operation.handle, services)});
+  }
   return routes;
 }
 
