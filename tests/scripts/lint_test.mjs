@@ -76,6 +76,8 @@ test('banned calls are caught outside their place', () => {
     ['src/kb/a.cpp', 'FILE* f = fopen(p, "w");', /file stream/],
     ['src/kb/a.cpp', 'std::ofstream out(path);', /file stream/],
     ['src/kb/a.cpp', 'std::filesystem::rename(a, b);', /file stream/],
+    ['src/kb/a.cpp', 'auto lock = fs.try_lock({folder, ".lock"});', /file lock/],
+    ['src/lock/kb_lock.cpp', 'auto lock = fs->try_lock(file);', /file lock/],
     ['src/kb/a.cpp', '#include <duckdb.h>', /DuckDB outside/],
     ['src/kb/a.cpp', 'duckdb_open(nullptr, &db);', /DuckDB outside/],
     ['src/kb/a_test.cpp', '#include "duckdb.h"', /DuckDB outside/],
@@ -95,6 +97,8 @@ test('what is no banned call passes', () => {
   const cases = [
     ['src/io/a.cpp', 'int f = ::open(p, O_RDONLY); ::fsync(f);'],
     ['src/duck/a.cpp', '#include <duckdb.h>\nduckdb_open(nullptr, &db);'],
+    ['src/lock/file_kb_lock.cpp', 'auto lock = fs_.try_lock({kb_folder_, kLockFile});'],
+    ['src/kb/a.cpp', 'std::unique_lock held(mutex, std::defer_lock); held.try_lock();'],
     ['src/http/session.cpp', 'auto self = shared_from_this(); std::shared_ptr<Session> s;'],
     ['src/kb/a.cpp', 'Root::open(fs); root->open(); files.rename(a, b); io::link(a, b);'],
     ['src/kb/a.h', 'Kb(const Kb&) = delete;\nbool is_new = renew(x);\nint new_rows = 0;'],
