@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/ids.h"
+#include "io/kill_point.h"
 
 namespace strata::io {
 namespace {
@@ -27,9 +28,12 @@ Result<std::optional<std::uint64_t>> newest_number(FileSystem& fs, const Directo
   return newest;
 }
 
-Result<void> write_durable(FileSystem& fs, Entry file, std::string_view bytes) {
+Result<void> write_durable(FileSystem& fs, Entry file, std::string_view bytes,
+                           const NamedPoints& points) {
   STRATA_RETURN_IF_ERROR(fs.write_new(file, bytes));
-  return fs.sync_file(file);
+  STRATA_RETURN_IF_ERROR(fs.sync_file(file));
+  kill_point(points.after_sync);
+  return {};
 }
 
 std::string staging_name(std::string_view name) {
@@ -71,24 +75,26 @@ Result<void> publish_numbered(FileSystem& fs, const NumberedPublish& publish) {
   }
   const std::string staged = staging_name(name);
   const Entry file{publish.staging, staged};
-  Result<void> done = write_durable(fs, file, publish.bytes);
+  Result<void> done = write_durable(fs, file, publish.bytes, publish.points);
   if (done) done = fs.rename_no_replace(file, {publish.folder, name});
   if (!done) {
     ignore(fs.unlink(file), "best effort: nobody reads staging, and the name is used once");
     return done;
   }
+  kill_point(publish.points.after_name);
   return fs.sync_directory(publish.folder);
 }
 
 Result<void> publish_replacing(FileSystem& fs, const Replacement& replacement) {
   const std::string staged = staging_name(replacement.to.name);
   const Entry file{replacement.staging, staged};
-  Result<void> done = write_durable(fs, file, replacement.bytes);
+  Result<void> done = write_durable(fs, file, replacement.bytes, replacement.points);
   if (done) done = fs.rename_replace(file, replacement.to);
   if (!done) {
     ignore(fs.unlink(file), "best effort: nobody reads staging, and the name is used once");
     return done;
   }
+  kill_point(replacement.points.after_name);
   return fs.sync_directory(replacement.to.directory);
 }
 

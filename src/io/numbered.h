@@ -31,6 +31,13 @@ std::optional<std::uint64_t> parse_numbered(std::string_view name, std::string_v
 Result<std::optional<Numbered>> read_newest(FileSystem& fs, const Directory& folder,
                                             std::string_view suffix);
 
+/// Where kill_point() is called while a name is published, said by the caller in whole words, so
+/// that each list of them can be searched for. Empty: there is none.
+struct NamedPoints {
+  std::string_view after_sync;  // the staged file is on disk and nobody reads it
+  std::string_view after_name;  // it has its name, which may not be durable yet
+};
+
 /// Publishes `bytes` under `number`, durable when it returns. kExists: another process took that
 /// number; read_newest, fold again, try the next. After any other error the number may be taken by
 /// these very bytes or may not; read_newest tells. `staging` is a folder on the same file system
@@ -41,6 +48,7 @@ struct NumberedPublish {
   std::uint64_t number = 0;
   std::string_view suffix;
   std::string_view bytes;
+  NamedPoints points = {};
 };
 Result<void> publish_numbered(FileSystem& fs, const NumberedPublish& publish);
 
@@ -51,6 +59,7 @@ struct Replacement {
   Entry to;
   const Directory& staging;
   std::string_view bytes;
+  NamedPoints points = {};
 };
 Result<void> publish_replacing(FileSystem& fs, const Replacement& replacement);
 

@@ -162,7 +162,8 @@ Result<void> Columns::publish(const List& list) {
                                     .staging = publisher_.staging(),
                                     .number = list.number,
                                     .suffix = kSuffix,
-                                    .bytes = to_json(list.names)});
+                                    .bytes = to_json(list.names),
+                                    .points = {"registry:after_sync", "registry:after_claim"}});
 }
 
 Result<void> Columns::settle_anchor() {
@@ -183,10 +184,14 @@ Result<void> Columns::replace_anchor(io::Entry anchor, const std::vector<std::st
   const io::Directory& staging = publisher_.staging();
   const std::string name = "anchor." + random_hex(8);
   STRATA_RETURN_IF_ERROR(writer_.write_empty(names, staging.path() + "/" + name));
+  io::kill_point("anchor:after_write");
   const auto bytes = fs_.read({staging, name}, kAnchorBytesMax);
   ignore(fs_.unlink({staging, name}), "unclaimed: recovery removes it otherwise");
   if (!bytes) return bytes.error();
-  return io::publish_replacing(fs_, {.to = anchor, .staging = staging, .bytes = *bytes});
+  return io::publish_replacing(fs_, {.to = anchor,
+                                     .staging = staging,
+                                     .bytes = *bytes,
+                                     .points = {"anchor:after_sync", "anchor:after_rename"}});
 }
 
 }  // namespace strata::stream

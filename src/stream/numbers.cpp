@@ -141,6 +141,7 @@ Result<void> Numbers::checkpoint(bool closed) {
     now = own_;
   }
   STRATA_RETURN_IF_ERROR(write(process_, now, closed));
+  io::kill_point("numbers:after_checkpoint");
   const std::lock_guard lock(mutex_);
   written_ = now;
   closed_ = closed;
@@ -155,8 +156,10 @@ Result<void> Numbers::write(const std::string& process, const Totals& totals, bo
                                                         {"last_landed", totals.last_landed},
                                                         {"closed", closed}});
   const std::string name = process + std::string(kSuffix);
-  return io::publish_replacing(
-      fs_, {.to = {*folder_, name}, .staging = publisher_.staging(), .bytes = text});
+  return io::publish_replacing(fs_, {.to = {*folder_, name},
+                                     .staging = publisher_.staging(),
+                                     .bytes = text,
+                                     .points = {"numbers:after_sync", "numbers:after_rename"}});
 }
 
 Result<void> Numbers::recount(const std::string& process) {

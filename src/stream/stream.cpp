@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "io/kill_point.h"
 #include "io/numbered.h"
 
 namespace strata::stream {
@@ -86,11 +87,14 @@ Result<void> Stream::publish_receiver(const Receiver& receiver) {
     const std::lock_guard lock(mutex_);
     number = receiver_number_ + 1;
   }
-  STRATA_RETURN_IF_ERROR(io::publish_numbered(services_.fs, {.folder = *receiver_folder_,
-                                                             .staging = publisher_->staging(),
-                                                             .number = number,
-                                                             .suffix = kSuffix,
-                                                             .bytes = to_json(receiver)}));
+  STRATA_RETURN_IF_ERROR(io::publish_numbered(
+      services_.fs, {.folder = *receiver_folder_,
+                     .staging = publisher_->staging(),
+                     .number = number,
+                     .suffix = kSuffix,
+                     .bytes = to_json(receiver),
+                     .points = {"receiver:after_sync", "receiver:after_claim"}}));
+  io::kill_point("receiver:after_publish");
   const std::lock_guard lock(mutex_);
   receiver_ = receiver;
   receiver_number_ = number;

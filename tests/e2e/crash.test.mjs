@@ -9,29 +9,15 @@ import { check, History, kNothingWrong, readView, sendLogged } from './checker.m
 import {
   kKillPointExit, repository, start, startAndEnd, startWith, until,
 } from './harness.mjs';
-import { countStream, verifyRoot } from './independent.mjs';
+import { countStream, readParquet, verifyRoot } from './independent.mjs';
+import {
+  kAll, kAnchor, kBeforeClaim, kCheckpoint, kCollect, kFinisher, kFromClaim, kRace,
+  kReceiverBeforeClaim, kReceiverFromClaim, kRecovery, kRegistry, kReplay, kView, kViewBeforeClaim,
+  kViewFinish,
+} from './kill_points.mjs';
 
 const kKb = 'demo';
 const kStream = 'landing';
-
-// In each list, the points in the order in which they are reached.
-const kBeforeClaim = ['publish:after_write', 'publish:after_sync'];
-const kFromClaim = ['publish:after_claim', 'publish:after_shard_sync', 'publish:after_rename',
-                    'publish:after_identity', 'publish:after_data_sync'];
-const kRegistry = ['registry:after_publish', 'registry:after_anchor'];
-const kReplay = ['publish_loser:after_shard_sync', 'publish_loser:after_rename',
-                 'publish_loser:after_identity', 'publish_loser:after_data_sync'];
-const kRace = ['publish_loser:after_claim'];
-const kRecovery = ['publish_finisher:after_shard_sync', 'publish_finisher:after_rename',
-                   'publish_finisher:after_identity', 'publish_finisher:after_data_sync',
-                   'recovery:after_files', 'numbers:after_recount', 'recovery:after_settled'];
-const kViewBeforeClaim = ['generation:after_copy', 'generation:after_ddl', 'generation:after_sync'];
-const kViewFromClaim = ['generation:after_claim'];
-/// Also passed when a kb is opened, which finishes what a killed process may have begun.
-const kViewFinish = ['generation:after_directory_sync', 'generation:after_symlink',
-                     'generation:after_kb_sync'];
-const kView = [...kViewBeforeClaim, ...kViewFromClaim, ...kViewFinish];
-const kCollect = ['generation:after_tombstone'];
 
 const history = new History();
 let server;
@@ -59,12 +45,36 @@ async function expectNumbers(stream = kStream) {
                    await countStream(server.streamFolder(kKb, stream)));
 }
 
+/// The newest of the small files that are published by number, parsed.
+function newestNumbered(stream, what) {
+  const folder = join(server.streamFolder(kKb, stream), what);
+  const names = readdirSync(folder).sort();
+  for (const name of names) assert.match(name, /^\d{6}\.json$/, 'nothing half made is seen');
+  return names.length === 0 ? undefined
+                            : JSON.parse(readFileSync(join(folder, names.at(-1)), 'utf8'));
+}
+
+/// The anchor shows every column of the registry, in its order.
+async function expectAnchor(stream = kStream) {
+  const registry = newestNumbered(stream, 'columns');
+  const anchor = join(server.streamFolder(kKb, stream), 'data/.schema.parquet');
+  const { columns } = await readParquet(anchor);
+  assert.deepEqual(columns, [...registry.columns, '_batch_id']);
+}
+
 /// What the view shows now, once it is known to agree with what clients were told.
 async function expectNothingWrong() {
   const seen = await readView(server, kKb, kStream);
   assert.deepEqual(check(history, seen), kNothingWrong);
   await expectNumbers();
+  await expectAnchor();
   return seen;
+}
+
+/// Nothing of a process that ended is left among what is in the making.
+function expectOwnStagingOnly(stream = kStream) {
+  const staging = readdirSync(join(server.streamFolder(kKb, stream), '_tmp'));
+  assert.equal(staging.length, 1, `no staging folder but the present process's: ${staging}`);
 }
 
 /// Started again after a crash in which `id` got no answer.
@@ -72,8 +82,7 @@ async function settle(id, { claimed }) {
   await server.restart();
   const seen = await expectNothingWrong();
   assert.equal(seen.has(id), claimed, 'whether the batch is there before any retry');
-  const staging = readdirSync(join(server.streamFolder(kKb, kStream), '_tmp'));
-  assert.equal(staging.length, 1, `no staging folder but the present process's: ${staging}`);
+  expectOwnStagingOnly();
 
   const retried = await sendLogged(history, server, batch(id));
   assert.equal(retried.status, 200, retried.text);
@@ -122,20 +131,86 @@ test('one of several landings of one id dies at publish_loser:after_claim', asyn
   await settle(id, { claimed: true });
 });
 
-/// A staged file that has its name in data/ is not finished again: the next start-up passes by.
-const kOnce = ['publish_finisher:after_rename', 'publish_finisher:after_identity',
-               'publish_finisher:after_data_sync'];
+/// What has its name already is not made again: the next start-up passes by.
+const kOnce = [...kFinisher.slice(1), 'anchor:after_rename'];
 
-for (const point of kRecovery) {
-  test(`a start-up dies at ${point}`, async () => {
-    const id = idAt(point);
-    await server.restart({ STRATA_CRASH_AT: 'publish:after_claim' });
-    assert.equal(await sendLogged(history, server, batch(id)), undefined);
+for (const [deathBefore, points] of [['publish:after_claim', kRecovery],
+                                     ['registry:after_publish', kAnchor]]) {
+  for (const point of points) {
+    test(`a start-up dies at ${point}`, async () => {
+      const id = `start-${idAt(point)}`;
+      await server.restart({ STRATA_CRASH_AT: deathBefore });
+      assert.equal(await sendLogged(history, server, batch(id)), undefined);
+      await crashed();
+      for (let times = kOnce.includes(point) ? 1 : 2; times > 0; --times) {
+        await expectDeathAtStart(point);
+      }
+      await settle(id, { claimed: kFromClaim.includes(deathBefore) });
+    });
+  }
+}
+
+for (const point of kCheckpoint) {
+  test(`the numbers' checkpoint dies at ${point}`, async () => {
+    const id = `checkpoint-${idAt(point)}`;
+    await server.restart({ STRATA_CRASH_AT: point });
+    // Acknowledged or not: the checkpoint comes once a second, whoever is landing.
+    const rows = [{ n: '1', id }];
+    let n = 0;
+    const died = async () =>
+        await sendLogged(history, server, { ...batch(`${id}-${n++}`), rows }) === undefined;
+    await until(died, 'the death at a checkpoint');
     await crashed();
-    for (let times = kOnce.includes(point) ? 1 : 2; times > 0; --times) {
-      await expectDeathAtStart(point);
-    }
-    await settle(id, { claimed: true });
+    await server.restart();
+    expectOwnStagingOnly();
+    await expectNothingWrong();
+  });
+
+  test(`a clean stop dies at ${point}`, async () => {
+    const id = `stop-${idAt(point)}`;
+    // Once for the batch, and at the stop because it closes the checkpoint.
+    await server.restart({ STRATA_CRASH_AT: `${point}#2` });
+    assert.equal((await sendLogged(history, server, batch(id)))?.status, 200);
+    const checkpoints = () => readdirSync(join(server.streamFolder(kKb, kStream), 'numbers'));
+    await until(() => checkpoints().some((name) => name.endsWith(`-${server.pid}.json`)),
+                'the checkpoint of the batch');
+    server.child.kill('SIGTERM');
+    await crashed();
+    await server.restart();
+    expectOwnStagingOnly();
+    assert.ok((await expectNothingWrong()).has(id));
+  });
+}
+
+// --- Receivers ----------------------------------------------------------------------------------
+
+const kReceiverSettings = { columns: ['b', 'a'], max_body_bytes: 4096 };
+
+for (const point of [...kReceiverBeforeClaim, ...kReceiverFromClaim]) {
+  test(`the making of a receiver dies at ${point}`, async () => {
+    const stream = idAt(point).replaceAll('-', '_');
+    const make = () => server.control(`/knowledgebase/${kKb}/strata/receivers`,
+                                      { stream, ...kReceiverSettings });
+    await server.restart({ STRATA_CRASH_AT: point });
+    await assert.rejects(make());
+    await crashed();
+
+    await server.restart();
+    const there = kReceiverFromClaim.includes(point);
+    assert.equal(newestNumbered(stream, 'receiver') !== undefined, there);
+    const look = await server.get(`/knowledgebase/${kKb}/strata/receivers/${stream}`);
+    assert.equal(look.status, there ? 200 : 404, look.text);
+    const made = await make();
+    assert.equal(made.status, there ? 200 : 201, made.text);
+    const { columns, max_body_bytes } = await server.receiver(kKb, stream);
+    assert.deepEqual({ columns, max_body_bytes }, kReceiverSettings);
+    assert.deepEqual(newestNumbered(stream, 'columns').columns, kReceiverSettings.columns);
+    await expectAnchor(stream);
+    expectOwnStagingOnly(stream);
+    await server.land(kKb, stream, [{ a: '1' }], 'one');
+    assert.deepEqual(await server.rows(kKb, `SELECT a, b FROM raw_extracted.stream_${stream}`),
+                     [['1', null]]);
+    await expectNumbers(stream);
   });
 }
 
@@ -288,7 +363,5 @@ function pointsInSource(folder = join(repository, 'src')) {
 }
 
 test('no kill point is without a test, and no test without its point', () => {
-  const tested = [...kBeforeClaim, ...kFromClaim, ...kRegistry, ...kReplay, ...kRace, ...kRecovery,
-                  ...kView, ...kCollect];
-  assert.deepEqual([...new Set(pointsInSource())].sort(), tested.sort());
+  assert.deepEqual([...new Set(pointsInSource())].sort(), [...kAll].sort());
 });
