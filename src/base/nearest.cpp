@@ -4,10 +4,15 @@
 #include <numeric>
 #include <vector>
 
+#include "base/cells.h"
+
 namespace strata {
 namespace {
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
+/// Capitals and small letters are the same: names of streams have no capitals, what is typed may.
+std::size_t edit_distance(std::string_view typed, std::string_view name) {
+  const std::string a = ascii_lower(typed);
+  const std::string b = ascii_lower(name);
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {

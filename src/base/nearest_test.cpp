@@ -12,6 +12,7 @@ TEST(NearestName, FindsTheSlipAndNothingElse) {
   EXPECT_EQ(nearest_name("wether", names), "weather");
   EXPECT_EQ(nearest_name("movie", names), "movies");
   EXPECT_EQ(nearest_name("Orders", names), "orders");
+  EXPECT_EQ(nearest_name("WEATHER", names), "weather");
   EXPECT_EQ(nearest_name("sensors", names), std::nullopt);
   EXPECT_EQ(nearest_name("", names), std::nullopt);
   EXPECT_EQ(nearest_name(std::string(100'000, 'x'), names), std::nullopt);
