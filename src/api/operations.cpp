@@ -1,56 +1,9 @@
 #include "api/operations.h"
 
-#include "api/handlers.h"
+#include "api/operation_table.h"
 
 namespace strata::api {
-namespace {
 
-using enum http::Lane;
-using enum Access;
-
-// One operation a row: longer lines here read better than broken ones.
-// clang-format off
-#define STRATA_OF_KB "/knowledgebase/{kb}/strata"
-
-constexpr Operation kOperations[] = {
-    {"getHealth", "GET", "/healthz", kInline, kOpen, get_healthz,
-     "Whether the server lives"},
-    {"getReadiness", "GET", "/readyz", kControl, kOpen, get_readyz,
-     "Whether the server is ready, and if not why"},
-    {"getMetrics", "GET", "/metrics", kControl, kOpen, get_metrics,
-     "Counters as Prometheus text"},
-    {"createKnowledgebase", "POST", "/knowledgebase", kControl, kAdmin, post_knowledgebase,
-     "Make a knowledgebase"},
-    {"listKnowledgebases", "GET", "/knowledgebase", kControl, kAnyToken, list_knowledgebases,
-     "The knowledgebases the caller may see"},
-    {"getKnowledgebase", "GET", "/knowledgebase/{kb}", kControl, kRead, get_knowledgebase,
-     "One knowledgebase"},
-    {"listDocuments", "GET", "/knowledgebase/{kb}/documents", kControl, kRead, list_documents,
-     "Documents and their status"},
-    {"createReceiver", "POST", STRATA_OF_KB "/receivers", kControl, kAdmin, post_receiver,
-     "Register a stream"},
-    {"listReceivers", "GET", STRATA_OF_KB "/receivers", kControl, kRead, list_receivers,
-     "The receivers of a knowledgebase"},
-    {"getReceiver", "GET", STRATA_OF_KB "/receivers/{stream}", kControl, kIngestOrRead,
-     get_receiver,
-     "One receiver with its numbers"},
-    {"resyncReceiver", "POST", STRATA_OF_KB "/receivers/{stream}/resync", kControl, kModel,
-     post_resync,
-     "Make the stream's view again"},
-    {"listTables", "GET", STRATA_OF_KB "/tables", kControl, kRead, list_tables,
-     "Every table of a knowledgebase"},
-    {"query", "POST", STRATA_OF_KB "/query", kQuery, kRead, run_query,
-     "Run one SELECT"},
-    {"queryByAddress", "GET", STRATA_OF_KB "/query", kQuery, kRead, run_query,
-     "Run one SELECT given as ?sql="},
-    {"ingest", "POST", STRATA_OF_KB "/ingest/{stream}", kCommit, kIngest, post_batch,
-     "Land one batch", admit_batch},
-};
-#undef STRATA_OF_KB
-// clang-format on
-
-}  // namespace
-
-std::span<const Operation> operations() { return kOperations; }
+std::span<const Operation> operations() { return operation_table::kRows; }
 
 }  // namespace strata::api
