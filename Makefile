@@ -12,7 +12,7 @@ run:
 	@scripts/run
 
 test:
-	@scripts/setup
+	@scripts/setup tests
 	@scripts/build dev
 	@ctest --preset dev -j "$$(nproc)"
 
@@ -25,5 +25,5 @@ check:
 	@scripts/check
 
 sanitize:
-	@scripts/setup
+	@scripts/setup tests
 	@scripts/sanitize

@@ -49,7 +49,26 @@ test('the lock pins by integrity hash, names no host and brings no install tree'
   assert.ok(!packages.some(([path]) => path.endsWith('/node-gyp')));
 });
 
+function setup(...args) {
+  const { status, stdout, stderr } = spawnSync(join(root, 'scripts/setup'), args, {
+    encoding: 'utf8',
+  });
+  return { status, stdout, stderr };
+}
+
 test('set-up changes nothing where nothing is missing', () => {
-  const { status, stdout, stderr } = spawnSync(join(root, 'scripts/setup'), { encoding: 'utf8' });
-  assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' });
+  assert.deepEqual(setup(), { status: 0, stdout: '', stderr: '' });
+  assert.deepEqual(setup('tests'), { status: 0, stdout: '', stderr: '' });
+  const usage = 'usage: scripts/setup [tests]\n';
+  assert.deepEqual(setup('test'), { status: 2, stdout: '', stderr: usage });
+});
+
+test('only the tests bring a browser', () => {
+  const script = readFileSync(join(root, 'scripts/setup'), 'utf8');
+  const list = (name) => new RegExp(`^readonly ${name}='$([^']*)'`, 'm').exec(script)[1];
+  assert.doesNotMatch(list('NEEDS'), /chromium/);
+  assert.match(list('TEST_NEEDS'), /^chromium +command chromium$/m);
+  const targets = readFileSync(join(root, 'Makefile'), 'utf8');
+  assert.match(targets, /^test:\n\t@scripts\/setup tests\n/m);
+  assert.match(targets, /^build:\n\t@scripts\/setup\n/m);
 });
