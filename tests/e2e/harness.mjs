@@ -127,7 +127,8 @@ export class Server {
   }
 
   async begin(env) {
-    const args = ['serve', '--listen', this.options.listen ?? '127.0.0.1:0', '--data', this.data];
+    const args = ['serve', '--listen', this.options.listen ?? '127.0.0.1:0', '--data', this.data,
+                  ...(this.options.args ?? [])];
     this.child = launch(this.options.program ?? program, args, env);
     this.ended = this.child.ended;
     this.agent = new Agent({ keepAlive: true, maxSockets: 64 });
@@ -273,7 +274,7 @@ export class Server {
   }
 }
 
-/// A server over a fresh folder, or over `data`.
+/// A server over a fresh folder, or over `data`; `args` are further options of `strata serve`.
 export async function start(options = {}) {
   return new Server(options).begin(options.env ?? {});
 }
