@@ -6,22 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { check, History, kNothingWrong, readView, sendLogged } from './checker.mjs';
 import { start, startWith, until } from './harness.mjs';
 import { countStream, verifyRoot } from './independent.mjs';
+import { randomFrom } from './random.mjs';
 
 const kKb = 'demo';
 const kRounds = Number(process.env.STRATA_KILL_ROUNDS ?? 12);
 const kSeed = Number(process.env.STRATA_SEED ?? Date.now() % 2 ** 31);
 const kClients = 6;
-
-/// mulberry32: repeatable from a printed seed.
-function randomFrom(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 test(`${kRounds} rounds of kills, seed ${kSeed}`, async () => {
   const random = randomFrom(kSeed);
