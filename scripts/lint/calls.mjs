@@ -56,8 +56,8 @@ export const kBanned = [
     name: 'raw new or delete',
     // A unique_ptr that takes it at once is how a private constructor is called.
     pattern: new RegExp(
-        String.raw`(?<![\w.>]|\bunique_ptr<[\w:]+>\()new\s+[A-Za-z_:(]|` +
-        String.raw`(?<!=\s*)\bdelete\b\s*(\[\s*\]\s*)?[A-Za-z_:(*]`),
+        String.raw`(?<![\w.>]|\boperator |\bunique_ptr<[\w:]+>\()new\s+[A-Za-z_:(]|` +
+        String.raw`(?<!=\s*|\boperator )\bdelete\b\s*(\[\s*\]\s*)?[A-Za-z_:(*]`),
     allowed: nowhere,
     reason: 'use a value, std::make_unique or an Owned handle',
   },

@@ -29,11 +29,10 @@ std::uint64_t count(CompactReader& reader) {
   return number < 0 ? 0 : static_cast<std::uint64_t>(number);
 }
 
-/// Statistics: 3 null_count, 5 max_value, 6 min_value, 7 and 8 whether those two are exact; one
-/// that is not says nothing of it in old files, where nobody cut.
+/// Statistics: 3 null_count, 5 max_value, 6 min_value, 7 is_max_value_exact, which files of writers
+/// that never cut leave out.
 void read_statistics(CompactReader& reader, Chunk& chunk) {
   bool largest_exact = true;
-  bool smallest_exact = true;
   for (auto field = reader.field(0); field.type != CompactType::kStop;
        field = reader.field(field.id)) {
     if (field.id == 3) {
@@ -42,15 +41,14 @@ void read_statistics(CompactReader& reader, Chunk& chunk) {
     } else if (field.id == 5 || field.id == 6) {
       reader.expect(field.type, CompactType::kBinary);
       (field.id == 5 ? chunk.largest : chunk.smallest) = {reader.binary(), true};
-    } else if (field.id == 7 || field.id == 8) {
-      (field.id == 7 ? largest_exact : smallest_exact) = field.type == CompactType::kTrue;
+    } else if (field.id == 7) {
+      largest_exact = field.type == CompactType::kTrue;
       reader.skip(field.type);
     } else {
       reader.skip(field.type);
     }
   }
   chunk.largest.there = chunk.largest.there && largest_exact;
-  chunk.smallest.there = chunk.smallest.there && smallest_exact;
 }
 
 /// A path of one name; a nested column has none of Strata's names.

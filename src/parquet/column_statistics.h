@@ -17,8 +17,8 @@ struct ColumnStatistics {
   std::uint64_t values = 0;  // NULLs among them
   /// Nothing where a row group does not say.
   std::optional<std::uint64_t> nulls = 0;
-  /// Of the first row group that has them, and only where they stand in the data as they are: a
-  /// writer may cut long ones.
+  /// Of the first row group that has them. A writer may cut long ones: a cut smallest is still the
+  /// beginning of a value, a cut largest is none and left out.
   std::optional<std::string> smallest;
   std::optional<std::string> largest;
 };

@@ -29,9 +29,9 @@ TEST(ColumnStatistics, AreThoseOfABatchAsTheWriterMadeIt) {
   EXPECT_EQ(columns->at("_batch_id").nulls, 0U);
 }
 
-TEST(ColumnStatistics, ACutValueIsNone) {
+TEST(ColumnStatistics, ACutLargestIsNoValue) {
   std::string file = vector_file();
-  // Statistics end with field 7 and 8, both true; the first column's `largest` is made inexact.
+  // Statistics end with field 7 and 8, both true; the first column's field 7 is made false.
   const auto at = file.find("2026-06-29T00:00:00Z\x11\x11");
   ASSERT_NE(at, std::string::npos);
   file[at + 20] = '\x12';
