@@ -38,6 +38,8 @@ constexpr std::size_t kWriteBytes = 64UL * 1024;
 /// unread bytes resets the connection, and some clients only read once they have sent all.
 constexpr std::size_t kLingerBytesMax = 8UL * 1024 * 1024;
 constexpr std::chrono::milliseconds kLingerDeadline{1000};
+/// Nothing but this time ends a rest while the client has sent its next request ahead.
+constexpr std::chrono::milliseconds kRestAheadMax{1000};
 constexpr std::size_t kRequestIdBytesMax = 64;
 constexpr std::size_t kPathShownBytesMax = 200;
 
@@ -106,6 +108,8 @@ void Connection::drain() {
   asio::post(executor_, [self = shared_from_this()] {
     self->draining_ = true;
     if (self->idle_) self->close();
+    error_code ignored;  // rest() looks at draining_ when its time is over, if not at once
+    if (self->resting_) self->socket_.cancel(ignored);
   });
 }
 
@@ -355,18 +359,25 @@ Connection::Awaitable<bool> Connection::send_source(Exchange& exchange, BodyFram
   bool whole = !wanted;
   while (wanted && !peer_reset()) {
     std::optional<std::expected<Piece, Error>> made;
-    std::move_only_function<void()> work = [&source, &made] {
+    std::chrono::milliseconds pause{0};
+    std::move_only_function<void()> work = [&source, &made, &pause] {
       made = guarded([&] { return source->next(); });
+      pause = source->pause();
     };
     co_await on_lane(lane, Admission::kAlways, std::move(work));
     if (!made || !*made || !**made) break;
     std::optional<std::string>& content = ***made;
     whole = !content;
     if (whole) break;
-    if (content->empty()) continue;  // an empty chunk would say that this is the end
-    if (framing == BodyFraming::kChunked) *content = render_chunk(*content);
-    const bool sent = co_await send(*content, exchange.record.response_bytes);
-    if (!sent) break;
+    if (!content->empty()) {  // an empty chunk would say that this is the end
+      if (framing == BodyFraming::kChunked) *content = render_chunk(*content);
+      const bool sent = co_await send(*content, exchange.record.response_bytes);
+      if (!sent) break;
+    }
+    if (pause.count() == 0) continue;
+    const bool stays = co_await rest(pause);
+    whole = stays && draining_;
+    if (!stays || whole) break;
   }
   std::move_only_function<void()> let_go = [last = std::move(source)]() mutable { last.reset(); };
   co_await on_lane(lane, Admission::kAlways, std::move(let_go));
@@ -376,6 +387,21 @@ Connection::Awaitable<bool> Connection::send_source(Exchange& exchange, BodyFram
   // Without a framing only a reset tells a cut body from a whole one.
   if (!whole && framing == BodyFraming::kUntilClose) reset();
   co_return whole;
+}
+
+/// Waits, holding no thread. False: the client left, or ended its sending.
+Connection::Awaitable<bool> Connection::rest(std::chrono::milliseconds time) {
+  if (draining_) co_return true;
+  arm(time);
+  resting_ = true;
+  const auto [error] = co_await socket_.async_wait(asio::ip::tcp::socket::wait_read, kAsTuple);
+  resting_ = false;
+  if (timed_out_ || draining_) co_return socket_.is_open();
+  if (error || peer_ended()) co_return false;
+  // A request sent ahead has to wait for its turn, and would be there at once again.
+  asio::steady_timer timer(executor_, std::min(time, kRestAheadMax));
+  co_await timer.async_wait(kAsTuple);
+  co_return socket_.is_open();
 }
 
 /// Closes so that the client gets to see the answer.
@@ -505,6 +531,13 @@ void Connection::arm(std::chrono::milliseconds deadline) {
     error_code ignored;  // nothing to cancel: the next operation sees timed_out_
     self->socket_.cancel(ignored);
   });
+}
+
+/// Whether nothing more will come from the client, as when it left.
+bool Connection::peer_ended() {
+  char byte = 0;
+  const ssize_t seen = ::recv(socket_.native_handle(), &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
+  return seen == 0 || peer_reset();
 }
 
 /// Whether the client is known to have gone. One that only ended its sending has not.

@@ -85,6 +85,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Awaitable<void> reply(Exchange& exchange);
   Awaitable<bool> send_source(Exchange& exchange, BodyFraming framing,
                               std::unique_ptr<BodySource> source, bool wanted);
+  Awaitable<bool> rest(std::chrono::milliseconds time);
   Awaitable<void> linger();
 
   Response error_response(const Error& error, const Request& head) const;
@@ -103,6 +104,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Nothing of a request is here; a CR LF between requests is not a request.
   bool nothing_asked() const { return std::string_view("\r\n").starts_with(inbox_); }
   bool peer_reset();
+  bool peer_ended();
   void reset();
   void close();
 
@@ -117,7 +119,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t deadline_round_ = 0;
   bool timed_out_ = false;
   bool served_before_ = false;
-  bool idle_ = false;  // waiting for a request's first byte
+  bool idle_ = false;     // waiting for a request's first byte
+  bool resting_ = false;  // waiting for a source to have more to say
   bool draining_ = false;
 };
 

@@ -36,13 +36,17 @@ struct Request {
   std::size_t header_count(std::string_view name) const;
 };
 
-/// A body too large to hold. next() runs on the route's pool and may block.
+/// A body too large to hold, or not all there yet. next() and pause() run on the route's pool; next()
+/// may block.
 class BodySource {
  public:
   virtual ~BodySource() = default;
   /// Nothing: whole. An error: the connection is aborted, so that a cut body is never taken for a
-  /// whole one.
+  /// whole one. Empty text: nothing to say for now.
   virtual Result<std::optional<std::string>> next() = 0;
+  /// How long to wait before next() is called again. Meanwhile no thread is held; a client that
+  /// leaves, or only ends its sending, ends the body, and so does the server's stop.
+  virtual std::chrono::milliseconds pause() const { return std::chrono::milliseconds(0); }
 };
 
 struct Response {
