@@ -23,6 +23,7 @@ constexpr Row kRows[] = {
     {Code::kBadId, 400, "bad_id", "The name is not allowed"},
     {Code::kNotYet, 400, "not_yet", "This is not built yet"},
     {Code::kSqlError, 400, "sql_error", "The SQL has an error"},
+    {Code::kUnauthorized, 401, "unauthorized", "A valid token is needed"},
     {Code::kForbidden, 403, "forbidden", "Not allowed"},
     {Code::kSqlRefused, 403, "sql_refused", "This kind of SQL is not run"},
     {Code::kNotFound, 404, "not_found", "Nothing is here"},
@@ -75,6 +76,7 @@ http::Response respond(const Error& error, json::object body) {
   http::Response response;
   response.status = row_of(error.code).status;
   response.headers.emplace_back("Content-Type", "application/problem+json");
+  if (response.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   if (response.status == 503 || response.status == 507) {
     response.headers.emplace_back("Retry-After", "1");
   }

@@ -14,6 +14,8 @@ std::string_view code_name(Code code) {
       return "NotYet";
     case Code::kSqlError:
       return "SqlError";
+    case Code::kUnauthorized:
+      return "Unauthorized";
     case Code::kForbidden:
       return "Forbidden";
     case Code::kSqlRefused:

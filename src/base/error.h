@@ -18,6 +18,7 @@ enum class Code : std::uint8_t {
   kBadId,                 // 400 spell the id otherwise; the message proposes one
   kNotYet,                // 400 asked for something a later version builds
   kSqlError,              // 400 mend the SQL
+  kUnauthorized,          // 401 send a token that is valid
   kForbidden,             // 403
   kSqlRefused,            // 403 the statement is of a kind that is never run
   kNotFound,              // 404

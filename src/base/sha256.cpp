@@ -1,6 +1,7 @@
 #include "base/sha256.h"
 
 #include <fmt/format.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include "base/check.h"
@@ -41,6 +42,10 @@ std::string sha256_hex(std::string_view bytes) {
   Sha256 sha;
   sha.update(bytes);
   return to_hex(sha.finish());
+}
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 }  // namespace strata

@@ -32,4 +32,7 @@ std::string to_hex(const Digest& digest);
 /// The digest of `bytes` as 64 lower-case hex digits.
 std::string sha256_hex(std::string_view bytes);
 
+/// Whether they are equal, in a time that tells of their lengths only: for hashes of secrets.
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
 }  // namespace strata
