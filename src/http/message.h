@@ -36,8 +36,8 @@ struct Request {
   std::size_t header_count(std::string_view name) const;
 };
 
-/// A body too large to hold, or not all there yet. next() and pause() run on the route's pool; next()
-/// may block.
+/// A body too large to hold, or not all there yet. next() and pause() run on the route's pool;
+/// next() may block.
 class BodySource {
  public:
   virtual ~BodySource() = default;
