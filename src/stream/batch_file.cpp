@@ -40,6 +40,18 @@ bool read_number(std::string_view text, std::uint64_t& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+Result<std::string> read_tail(io::FileSystem& fs, io::Entry file, std::uint64_t file_size) {
+  const std::uint64_t first = std::min(file_size, parquet::kFooterReadBytes);
+  STRATA_ASSIGN_OR_RETURN(std::string tail, fs.read_range(file, file_size - first, first));
+  if (tail.size() < 8) return make_error(Code::kBadBatch, "the file is too short to be Parquet");
+  const auto size = parquet::footer_tail_size(std::string_view(tail).substr(tail.size() - 8));
+  if (!size || *size > file_size) {
+    return make_error(Code::kBadBatch, "the file is no Parquet file");
+  }
+  if (*size <= tail.size()) return tail;
+  return fs.read_range(file, file_size - *size, *size);
+}
+
 }  // namespace
 
 parquet::KeyValues batch_key_values(const io::BatchFacts& facts, const BatchOrigin& origin) {
@@ -87,18 +99,14 @@ Result<void> seal_batch_file(io::FileSystem& fs, io::Entry file) {
   return fs.patch(file, offset, parquet::self_digest(bytes, offset));
 }
 
+Result<std::string> read_footer_tail(io::FileSystem& fs, io::Entry file) {
+  STRATA_ASSIGN_OR_RETURN(const io::FileStat stat, fs.stat(file));
+  return read_tail(fs, file, stat.size_bytes);
+}
+
 Result<parquet::Footer> read_footer(io::FileSystem& fs, io::Entry file) {
   STRATA_ASSIGN_OR_RETURN(const io::FileStat stat, fs.stat(file));
-  const std::uint64_t first = std::min(stat.size_bytes, parquet::kFooterReadBytes);
-  STRATA_ASSIGN_OR_RETURN(std::string tail, fs.read_range(file, stat.size_bytes - first, first));
-  if (tail.size() < 8) return make_error(Code::kBadBatch, "the file is too short to be Parquet");
-  const auto size = parquet::footer_tail_size(std::string_view(tail).substr(tail.size() - 8));
-  if (!size || *size > stat.size_bytes) {
-    return make_error(Code::kBadBatch, "the file is no Parquet file");
-  }
-  if (*size > tail.size()) {
-    STRATA_ASSIGN_OR_RETURN(tail, fs.read_range(file, stat.size_bytes - *size, *size));
-  }
+  STRATA_ASSIGN_OR_RETURN(const std::string tail, read_tail(fs, file, stat.size_bytes));
   auto footer = parquet::parse_footer(tail, stat.size_bytes);
   if (!footer) return make_error(Code::kBadBatch, footer.error().message, footer.error().detail);
   return footer;

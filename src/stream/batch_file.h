@@ -33,6 +33,9 @@ std::string content_sha256(const CellTable& cells, std::span<const std::string> 
 /// Writes the file's own digest into it, so that every file certifies itself. Before publish only.
 Result<void> seal_batch_file(io::FileSystem& fs, io::Entry file);
 
+/// The end of the file, footer included, without reading the file. kBadBatch: no Parquet file.
+Result<std::string> read_footer_tail(io::FileSystem& fs, io::Entry file);
+
 /// Reads a footer without reading the file.
 Result<parquet::Footer> read_footer(io::FileSystem& fs, io::Entry file);
 

@@ -59,7 +59,8 @@ Result<void> Stream::open_parts(const std::string& folder) {
   STRATA_ASSIGN_OR_RETURN(columns_, Columns::open(fs, *publisher_, services_.writer));
   STRATA_ASSIGN_OR_RETURN(numbers_,
                           Numbers::open(fs, services_.clock, *publisher_, facts_, root.process()));
-  STRATA_ASSIGN_OR_RETURN(rejects_, Rejects::open(fs, *publisher_));
+  STRATA_ASSIGN_OR_RETURN(rejects_, Rejects::open(fs, services_.clock, *publisher_));
+  STRATA_ASSIGN_OR_RETURN(rates_, Rates::open(fs, services_.clock, *publisher_, *numbers_));
   return {};
 }
 

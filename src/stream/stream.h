@@ -17,6 +17,7 @@
 #include "stream/batch_file.h"
 #include "stream/columns.h"
 #include "stream/numbers.h"
+#include "stream/rates.h"
 #include "stream/receiver.h"
 #include "stream/rejects.h"
 
@@ -59,6 +60,7 @@ class Stream {
   Columns& columns() { return *columns_; }
   Numbers& numbers() { return *numbers_; }
   Rejects& rejects() { return *rejects_; }
+  Rates& rates() { return *rates_; }
 
   /// Settles what ended processes left behind: their claimed batches and their numbers.
   Result<io::Publisher::Recovery> recover();
@@ -88,6 +90,7 @@ class Stream {
   std::unique_ptr<Columns> columns_;
   std::unique_ptr<Numbers> numbers_;
   std::unique_ptr<Rejects> rejects_;
+  std::unique_ptr<Rates> rates_;
 
   mutable std::mutex mutex_;  // guards what follows
   Receiver receiver_;

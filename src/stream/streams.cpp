@@ -86,6 +86,7 @@ Result<Stream*> Streams::open_parts(kb::Knowledgebase& knowledgebase, const Stre
     STRATA_RETURN_IF_ERROR(stream->columns().store(*columns));
   }
   const auto recovered = recover(*stream);
+  stream->rates().sample();  // what is there now is not what comes now
   ignore(index(*stream), "the catalog is an index; the next start or create repairs it");
   Stream* opened = stream.get();
   {
@@ -205,6 +206,7 @@ void Streams::tick() {
   for (Stream* stream : open_streams()) {
     if (take_over) ignore(recover(*stream), "noted as a problem, and tried again in a few seconds");
     ignore(stream->numbers().checkpoint(false), "tried again in a second");
+    stream->rates().sample();
     if (!stream->view_ready() && stream->numbers().totals().files > 0) views_.want(*stream);
   }
 }
