@@ -1,13 +1,10 @@
 #include "app/serve.h"
 
 #include <fmt/format.h>
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
 #include <atomic>
-#include <boost/json.hpp>
 #include <charconv>
 #include <future>
 #include <memory>
@@ -15,6 +12,7 @@
 #include <utility>
 
 #include "api/routes.h"
+#include "app/log.h"
 #include "app/signals.h"
 #include "base/limits.h"
 #include "duck/copy_batch_writer.h"
@@ -58,32 +56,6 @@ void raise_descriptor_limit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-/// `%*`: the message as one JSON string, so that nothing a client sent can end the line or the
-/// value.
-class JsonMessage final : public spdlog::custom_flag_formatter {
- public:
-  void format(const spdlog::details::log_msg& message, const std::tm&,
-              spdlog::memory_buf_t& out) override {
-    const std::string text = boost::json::serialize(
-        boost::json::string_view(message.payload.data(), message.payload.size()));
-    out.append(text.data(), text.data() + text.size());
-  }
-  std::unique_ptr<custom_flag_formatter> clone() const override {
-    return std::make_unique<JsonMessage>();
-  }
-};
-
-void start_log(const std::string& format) {
-  auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
-  formatter->add_flag<JsonMessage>('*');
-  formatter->set_pattern(format == "json"
-                             ? R"({"time":"%Y-%m-%dT%H:%M:%S.%fZ","level":"%l","message":%*})"
-                             : "%Y-%m-%dT%H:%M:%S.%fZ %l %v");
-  auto logger = spdlog::stderr_logger_mt("strata");
-  logger->set_formatter(std::move(formatter));
-  spdlog::set_default_logger(std::move(logger));
 }
 
 /// Everything the server is made of, in the order it is built; it goes in the other.
@@ -157,6 +129,7 @@ Result<void> Composition::listen(const Address& address) {
   options.port = address.port;
   options.commit_threads = kCommitThreads;
   options.clock = &clock_;
+  options.access_log = access_log(options_.log_format);
   options.error_page = [this](const Error& error, const http::Request& head) {
     return api::error_page(error, head, *services_);
   };
