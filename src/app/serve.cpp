@@ -111,7 +111,11 @@ Result<void> Composition::build_parts() {
                                                 .clock = clock_,
                                                 .root = *root_,
                                                 .workers = *own_workers_,
-                                                .acquisitions = acquisitions_});
+                                                .acquisitions = acquisitions_,
+                                                .on_gone = [this](const std::string& folder) {
+                                                  query_workers_->forget(folder);
+                                                  own_workers_->forget(folder);
+                                                }});
   stream_services_ = std::make_unique<stream::StreamServices>(*fs_, clock_, *root_, *writer_);
   views_ = std::make_unique<stream::ViewJob>();
   streams_ = std::make_unique<stream::Streams>(*stream_services_, *knowledgebases_, *views_);

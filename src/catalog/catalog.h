@@ -36,6 +36,8 @@ class Catalog {
   virtual Result<std::vector<ManifestRow>> manifest() = 0;        // ordered by `table`
   virtual Result<void> put_receiver(const ReceiverRow& row) = 0;  // by `stream`
   virtual Result<std::vector<ReceiverRow>> receivers() = 0;       // ordered by `stream`
+  /// Both rows of a stream, its manifest row by its source; nothing where there is none.
+  virtual Result<void> remove_stream(const std::string& stream) = 0;
 };
 
 struct KnowledgebaseRow {
@@ -59,6 +61,7 @@ class RootCatalog {
   virtual ~RootCatalog() = default;
   virtual Result<void> put_knowledgebase(const KnowledgebaseRow& row) = 0;  // by `id`
   virtual Result<std::vector<KnowledgebaseRow>> knowledgebases() = 0;       // ordered by `id`
+  virtual Result<void> remove_knowledgebase(const std::string& id) = 0;  // nothing: none there
   virtual Result<void> put_node(const NodeRow& row) = 0;                    // by `process`
   virtual Result<std::vector<NodeRow>> nodes() = 0;                         // ordered by `process`
 };

@@ -84,6 +84,14 @@ class SqliteCatalog final : public Catalog {
         [](const SqliteStatement& row) { return ReceiverRow{row.text(0), row.text(1)}; });
   }
 
+  Result<void> remove_stream(const std::string& stream) override {
+    STRATA_RETURN_IF_ERROR(database_.write(
+        "DELETE FROM _strata_manifest WHERE source = 'stream:' || ?1",
+        [&stream](SqliteStatement& statement) { statement.bind(1, stream); }));
+    return database_.write("DELETE FROM receivers WHERE stream = ?1",
+                           [&stream](SqliteStatement& statement) { statement.bind(1, stream); });
+  }
+
  private:
   SqliteDatabase database_;
 };
@@ -115,6 +123,11 @@ class SqliteRootCatalog final : public RootCatalog {
         [](const SqliteStatement& row) {
           return KnowledgebaseRow{row.text(0), row.text(1), row.text(2), row.text(3)};
         });
+  }
+
+  Result<void> remove_knowledgebase(const std::string& id) override {
+    return database_.write("DELETE FROM knowledgebases WHERE id = ?1",
+                           [&id](SqliteStatement& statement) { statement.bind(1, id); });
   }
 
   Result<void> put_node(const NodeRow& row) override {

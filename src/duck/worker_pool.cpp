@@ -77,6 +77,7 @@ Result<void> exchange_nothing(const WorkerProcess& process, FrameKind kind,
 struct Worker {
   std::unique_ptr<WorkerProcess> process;
   std::string kb_folder;
+  std::uint64_t bound = 0;  // when, in forgettings
 };
 
 /// What a request may take, and what to say when it takes more.
@@ -97,6 +98,7 @@ class Pool final : public WorkerPool {
   Result<void> run_ddl(const DdlSpec& spec) override;
   Result<std::vector<View>> views(const Source& source) override;
   std::map<std::string, std::uint64_t> deaths() const override;
+  void forget(const std::string& kb_folder) override;
   void stop() override { spawner_.stop(); }
 
   // What a running query needs of its pool.
@@ -113,6 +115,7 @@ class Pool final : public WorkerPool {
   Result<void> wait_for_place(std::unique_lock<std::mutex>& lock, const Patience& patience);
   Result<std::unique_ptr<WorkerProcess>> start_process(bool may_write);
   bool has_place() const { return !idle_.empty() || live_ < options_.workers_max; }
+  std::uint64_t forgettings() const;
   std::list<Worker>::iterator find_idle(const std::string& kb_folder);
 
   Result<Frame> ask(Worker& worker, FrameKind kind, const std::string& payload,
@@ -128,6 +131,8 @@ class Pool final : public WorkerPool {
   std::condition_variable changed_;
   // Guarded by mutex_.
   std::list<Worker> idle_;         // the one used last is last
+  std::map<std::string, std::uint64_t, std::less<>> forgotten_;  // by folder: when last
+  std::uint64_t forgettings_ = 0;
   std::size_t live_ = 0;           // places taken: idle, at work, starting
   std::deque<const void*> queue_;  // who waits for a place, in order of arrival
   std::map<std::string, std::uint64_t, std::less<>> deaths_ = {
@@ -213,7 +218,7 @@ Result<Worker> Pool::acquire(const std::string& kb_folder, const Patience& patie
   }
   known.reset();
   replaced.reset();
-  Worker worker{.process = nullptr, .kb_folder = kb_folder};
+  Worker worker{.process = nullptr, .kb_folder = kb_folder, .bound = forgettings()};
   auto process = start_process(false);
   if (!process) {
     discard(std::move(worker), {});
@@ -253,15 +258,36 @@ void Pool::discard(Worker worker, std::string_view reason) {
 }
 
 void Pool::give_back(Worker worker, bool worn) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto forgotten = forgotten_.find(worker.kb_folder);
+    worn |= forgotten != forgotten_.end() && worker.bound < forgotten->second;
+    if (!worn) idle_.push_back(std::move(worker));
+  }
   if (worn) {
     discard(std::move(worker), {});
     return;
   }
+  changed_.notify_all();
+}
+
+std::uint64_t Pool::forgettings() const {
+  const std::lock_guard lock(mutex_);
+  return forgettings_;
+}
+
+void Pool::forget(const std::string& kb_folder) {
+  std::list<Worker> ended;
   {
     const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(worker));
+    forgotten_[kb_folder] = ++forgettings_;
+    for (auto worker = idle_.begin(); worker != idle_.end();) {
+      const auto next = std::next(worker);
+      if (worker->kb_folder == kb_folder) ended.splice(ended.end(), idle_, worker);
+      worker = next;
+    }
   }
-  changed_.notify_all();
+  for (Worker& worker : ended) discard(std::move(worker), {});
 }
 
 void Pool::count_death(std::string_view reason) {

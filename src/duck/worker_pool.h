@@ -93,6 +93,10 @@ class WorkerPool {
   /// The views a generation holds.
   virtual Result<std::vector<View>> views(const Source& source) = 0;
 
+  /// Ends the workers bound to `kb_folder`, idle ones now, those at work once their answer ended:
+  /// for a kb that was moved aside, because the next of its name has generations of the same names.
+  virtual void forget(const std::string& kb_folder) = 0;
+
   /// Ends every worker now: what runs answers kBusy, and so does every later call. For a server
   /// that stops and has waited for its queries long enough. Any thread. Idempotent.
   virtual void stop() = 0;

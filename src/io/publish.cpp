@@ -373,6 +373,14 @@ Result<std::unique_ptr<Directory>> Publisher::settle_identity(std::unique_ptr<Di
     STRATA_ASSIGN_OR_RETURN(const FileStat present,
                             fs_.stat_path(options_.stream_folder + "/data"));
     if (published.id == present.id) return data;
+    // The whole stream was moved aside: what stands under its name now is another.
+    STRATA_ASSIGN_OR_RETURN(const FileStat own, fs_.stat_handle(*stream_));
+    STRATA_ASSIGN_OR_RETURN(const FileStat named, fs_.stat_path(options_.stream_folder));
+    if (own.id != named.id) {
+      return make_error(Code::kIo,
+                        "the stream's folder was moved away while the batch was published; send it "
+                        "again");
+    }
 
     STRATA_ASSIGN_OR_RETURN(auto now, open_data(facts.partition));
     const auto moved = fs_.rename_no_replace({*data, name}, {*now, name});

@@ -10,7 +10,9 @@
 
 #include "base/nearest.h"
 #include "catalog/sqlite_catalog.h"
+#include "io/kill_point.h"
 #include "io/numbered.h"
+#include "kb/aside.h"
 #include "kb/failure.h"
 #include "kb/file_generations.h"
 #include "kb/json_object.h"
@@ -73,10 +75,12 @@ Result<std::optional<Identity>> read_identity(io::FileSystem& fs, const io::Dire
 class FileKnowledgebase final : public Knowledgebase {
  public:
   FileKnowledgebase(const KbServices& services, KbId id, Identity identity, Folders folders,
-                    std::unique_ptr<Generations> generations)
+                    io::FileId folder_id, std::unique_ptr<Generations> generations)
       : id_(std::move(id)),
         identity_(std::move(identity)),
         folders_(std::move(folders)),
+        fs_(services.fs),
+        folder_id_(folder_id),
         catalog_(
             catalog::make_sqlite_catalog(fmt::format("{}/{}", folders_.kb->path(), kCatalogFile))),
         lock_(lock::make_file_kb_lock(services.fs, services.clock, *folders_.kb,
@@ -88,6 +92,12 @@ class FileKnowledgebase final : public Knowledgebase {
   const std::string& backend() const override { return identity_.backend; }
   const std::string& created_at() const override { return identity_.created_at; }
   const std::string& folder() const override { return folders_.kb->path(); }
+  Result<bool> in_place() const override {
+    const auto there = fs_.stat_path(folder());
+    if (there) return there->id == folder_id_;
+    if (there.error().code == Code::kNotFound) return false;
+    return there.error();
+  }
   const io::Directory& streams() const override { return *folders_.streams; }
   catalog::Catalog& catalog() override { return *catalog_; }
   lock::KbLock& lock() override { return *lock_; }
@@ -97,6 +107,8 @@ class FileKnowledgebase final : public Knowledgebase {
   const KbId id_;
   const Identity identity_;
   const Folders folders_;
+  io::FileSystem& fs_;
+  const io::FileId folder_id_;
   const std::unique_ptr<catalog::Catalog> catalog_;
   const std::unique_ptr<lock::KbLock> lock_;
   const std::unique_ptr<Generations> generations_;
@@ -116,9 +128,25 @@ class FileKnowledgebases final : public Knowledgebases {
   }
 
   Result<Knowledgebase*> find(const KbId& id) override {
-    if (Knowledgebase* known = known_or_null(id)) return known;
+    if (Knowledgebase* known = known_or_null(id)) {
+      STRATA_ASSIGN_OR_RETURN(const bool there, known->in_place());
+      if (there) return known;
+    }
     const std::lock_guard disk(disk_mutex_);
     return find_on_disk(id);
+  }
+
+  Result<std::string> remove(Knowledgebase& knowledgebase) override {
+    const std::lock_guard disk(disk_mutex_);
+    const KbId id = knowledgebase.id();
+    STRATA_RETURN_IF_ERROR(settle_known(id));
+    if (known_or_null(id) != &knowledgebase) return unknown(id);
+    auto moved = move_aside(id);
+    STRATA_RETURN_IF_ERROR(settle_known(id));
+    if (!moved && moved.error().code != Code::kUnknownKnowledgebase) {
+      return about(id, "deleted", moved.error());
+    }
+    return moved;
   }
 
   Result<std::vector<Knowledgebase*>> list() override {
@@ -199,6 +227,7 @@ class FileKnowledgebases final : public Knowledgebases {
   Result<Knowledgebase*> make(const KbId& id, const std::string& backend) {
     const Error exists =
         make_error(Code::kConflict, fmt::format("Knowledgebase '{}' exists already.", id.str()));
+    STRATA_RETURN_IF_ERROR(settle_known(id));
     if (known_or_null(id) != nullptr) return exists;
     STRATA_ASSIGN_OR_RETURN(Folders folders, ensure_folders(id));
     STRATA_ASSIGN_OR_RETURN(const auto there, read_identity(fs_, *folders.kb, id));
@@ -220,7 +249,39 @@ class FileKnowledgebases final : public Knowledgebases {
     return remember(id, std::move(identity), std::move(folders), std::move(generations));
   }
 
+  /// Gives up the kb known under `id` if it was moved aside.
+  Result<void> settle_known(const KbId& id) {
+    const Knowledgebase* known = known_or_null(id);
+    if (known == nullptr) return {};
+    STRATA_ASSIGN_OR_RETURN(const bool there, known->in_place());
+    if (there) return {};
+    const std::string folder = known->folder();
+    {
+      const std::lock_guard lock(mutex_);
+      retired_.push_back(std::move(known_.extract(id).mapped()));
+    }
+    if (services_.on_gone) services_.on_gone(folder);
+    return {};
+  }
+
+  Result<std::string> move_aside(const KbId& id) {
+    STRATA_ASSIGN_OR_RETURN(const io::Directory* parent, folder());
+    STRATA_ASSIGN_OR_RETURN(const auto deleted,
+                            io::ensure_directory(fs_, {*parent, kDeletedFolder}));
+    const std::string name = aside_name(id.str(), services_.clock);
+    const auto renamed = fs_.rename_replace({*parent, id.str()}, {*deleted, name});
+    if (!renamed && renamed.error().code == Code::kNotFound) return unknown(id);
+    if (!renamed) return renamed.error();
+    io::kill_point("delete:after_kb_move");
+    STRATA_RETURN_IF_ERROR(fs_.sync_directory(*deleted));
+    STRATA_RETURN_IF_ERROR(fs_.sync_directory(*parent));
+    ignore(services_.root.catalog().remove_knowledgebase(id.str()),
+           "the catalog is an index; a row without its folder counts for nothing");
+    return fmt::format("{}/{}/{}", kFolder, kDeletedFolder, name);
+  }
+
   Result<Knowledgebase*> find_on_disk(const KbId& id) {
+    STRATA_RETURN_IF_ERROR(settle_known(id));
     if (Knowledgebase* known = known_or_null(id)) return known;
     const auto folder = open_folder(id);
     if (!folder && folder.error().code == Code::kNotFound) return unknown(id);
@@ -274,13 +335,14 @@ class FileKnowledgebases final : public Knowledgebases {
     return {};
   }
 
-  Knowledgebase* remember(const KbId& id, Identity identity, Folders folders,
-                          std::unique_ptr<Generations> generations) {
+  Result<Knowledgebase*> remember(const KbId& id, Identity identity, Folders folders,
+                                  std::unique_ptr<Generations> generations) {
+    STRATA_ASSIGN_OR_RETURN(const io::FileStat folder, fs_.stat_handle(*folders.kb));
     ignore(services_.root.catalog().put_knowledgebase(
                {id.str(), identity.uuid, identity.backend, identity.created_at}),
            "the catalog is an index, and every start puts the row again");
-    auto opened = std::make_unique<FileKnowledgebase>(services_, id, std::move(identity),
-                                                      std::move(folders), std::move(generations));
+    auto opened = std::make_unique<FileKnowledgebase>(
+        services_, id, std::move(identity), std::move(folders), folder.id, std::move(generations));
     ignore(opened->catalog().manifest(), "makes the file now; what fails is told when it is used");
     const std::lock_guard lock(mutex_);
     return known_.emplace(id, std::move(opened)).first->second.get();
@@ -323,8 +385,10 @@ class FileKnowledgebases final : public Knowledgebases {
   std::unique_ptr<io::Directory> folder_;  // by disk_mutex_
 
   mutable std::mutex mutex_;
-  std::map<KbId, std::unique_ptr<FileKnowledgebase>> known_;  // by mutex_; nothing ever leaves it
-  std::vector<Unopened> unopened_;                            // by mutex_
+  std::map<KbId, std::unique_ptr<FileKnowledgebase>> known_;  // by mutex_
+  /// Moved aside. Kept, because requests may hold them. By mutex_.
+  std::vector<std::unique_ptr<FileKnowledgebase>> retired_;
+  std::vector<Unopened> unopened_;  // by mutex_
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ namespace strata::kb {
 using lock::LockRequest;
 using lock::Purpose;
 
-/// One customer's data: its folder, its catalog, its generations. Lives as long as the process.
+/// One customer's data: its folder, its catalog, its generations. Lives as long as the process,
+/// after its folder was moved aside too.
 /// Thread-safe.
 class Knowledgebase {
  public:
@@ -31,6 +33,8 @@ class Knowledgebase {
   virtual const std::string& created_at() const = 0;
   /// Canonical absolute path of `<root>/kb/<id>`.
   virtual const std::string& folder() const = 0;
+  /// Whether the folder's path leads to it still: any process may have moved it aside.
+  virtual Result<bool> in_place() const = 0;
   /// `strata/streams/`, held open.
   virtual const io::Directory& streams() const = 0;
   virtual catalog::Catalog& catalog() = 0;
@@ -45,6 +49,9 @@ struct KbServices {
   Root& root;
   duck::WorkerPool& workers;
   lock::AcquisitionCounter& acquisitions;
+  /// Told when a kb this process knew was found moved aside: workers bound to its folder have to
+  /// end before the next one of that name is read.
+  std::function<void(const std::string& folder)> on_gone = {};
 };
 
 /// The kbs of a root. Thread-safe; another process may add to the same root.
@@ -56,8 +63,12 @@ class Knowledgebases {
   /// Durable when it returns; a kb half made by a crash is finished by the next call. kConflict:
   /// it exists. kNotYet: backend `postgres`. kBadRequest: an unknown backend.
   virtual Result<Knowledgebase*> create(const KbId& id, const std::string& backend) = 0;
+  /// Moves the kb's folder aside, whole; where it is now, below the root. Durable when it returns;
+  /// the id is free at once. The caller has seen to it that nothing lands in it from this process.
+  virtual Result<std::string> remove(Knowledgebase& knowledgebase) = 0;
   /// kUnknownKnowledgebase with the nearest existing name and how to make one. Looks on the disk
-  /// when this process has not met the id yet. The pointer is never null and stays valid.
+  /// whether the one this process knows is still there, and for one it has not met yet. The pointer
+  /// is never null and stays valid.
   virtual Result<Knowledgebase*> find(const KbId& id) = 0;
   /// All of them, by id, as the disk has them now; without those that cannot be opened, because
   /// one that is damaged must not take the others away.

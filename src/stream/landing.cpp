@@ -223,6 +223,8 @@ class Attempt {
 
 std::expected<Landed, Refusal> land(const StreamServices& services, Stream& stream,
                                     const Batch& batch) {
+  const auto inside = stream.enter();
+  if (!inside) return std::unexpected(Refusal{inside.error(), std::nullopt});
   return Attempt(services, stream, batch).run();
 }
 

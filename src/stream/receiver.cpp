@@ -17,6 +17,13 @@ bool Receiver::same_settings(const Receiver& other) const {
          max_body_bytes == other.max_body_bytes;
 }
 
+Receiver changed(Receiver receiver, const ReceiverChange& change) {
+  if (change.columns) receiver.columns = *change.columns;
+  if (change.partition) receiver.partition = *change.partition;
+  if (change.max_body_bytes) receiver.max_body_bytes = *change.max_body_bytes;
+  return receiver;
+}
+
 std::string to_json(const Receiver& receiver) {
   json::object object;
   object["stream"] = receiver.stream;

@@ -23,6 +23,14 @@ struct Receiver {
   bool same_settings(const Receiver& other) const;
 };
 
+/// What a change asks for; what is not named stays.
+struct ReceiverChange {
+  std::optional<std::optional<std::vector<std::string>>> columns;
+  std::optional<std::string> partition;
+  std::optional<std::uint64_t> max_body_bytes;
+};
+Receiver changed(Receiver receiver, const ReceiverChange& change);
+
 std::string to_json(const Receiver& receiver);
 /// kIo: not a receiver file of ours.
 Result<Receiver> receiver_from_json(std::string_view json);

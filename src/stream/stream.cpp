@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "io/kill_point.h"
@@ -61,12 +62,24 @@ Result<void> Stream::open_parts(const std::string& folder) {
                           Numbers::open(fs, services_.clock, *publisher_, facts_, root.process()));
   STRATA_ASSIGN_OR_RETURN(rejects_, Rejects::open(fs, services_.clock, *publisher_));
   STRATA_ASSIGN_OR_RETURN(rates_, Rates::open(fs, services_.clock, *publisher_, *numbers_));
+  // The parts were opened by the folder's name: all of them have to be of one folder.
+  STRATA_ASSIGN_OR_RETURN(const io::FileStat first, fs.stat_handle(*made));
+  STRATA_ASSIGN_OR_RETURN(const io::FileStat last, fs.stat_handle(publisher_->stream()));
+  if (first.id != last.id) {
+    return make_error(Code::kBusy, "the stream's folder was exchanged meanwhile; try again.");
+  }
+  folder_id_ = first.id;
   return {};
 }
 
 Receiver Stream::receiver() const {
   const std::lock_guard lock(mutex_);
   return receiver_;
+}
+
+Stream::Settings Stream::settings() const {
+  const std::lock_guard lock(mutex_);
+  return {receiver_, receiver_number_};
 }
 
 Result<void> Stream::load_receiver() {
@@ -77,29 +90,75 @@ Result<void> Stream::load_receiver() {
   // Whoever published it may be on the way to its own sync, and batches will rest on it here.
   STRATA_RETURN_IF_ERROR(services_.fs.sync_directory(*receiver_folder_));
   const std::lock_guard lock(mutex_);
+  if (newest->number <= receiver_number_) return {};
   receiver_ = std::move(receiver);
   receiver_number_ = newest->number;
   return {};
 }
 
-Result<void> Stream::publish_receiver(const Receiver& receiver) {
-  std::uint64_t number = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    number = receiver_number_ + 1;
-  }
+Result<void> Stream::refresh_receiver() {
+  // Numbers are taken one after the other and never freed, so a free next one means there is none.
+  const std::string next = io::numbered_name(settings().number + 1, kSuffix);
+  const auto there = services_.fs.stat({*receiver_folder_, next});
+  if (there) return load_receiver();
+  if (there.error().code == Code::kNotFound) return {};
+  return there.error();
+}
+
+Result<void> Stream::publish_receiver(const Settings& next) {
+  const std::uint64_t number = next.number + 1;
   STRATA_RETURN_IF_ERROR(io::publish_numbered(
       services_.fs, {.folder = *receiver_folder_,
                      .staging = publisher_->staging(),
                      .number = number,
                      .suffix = kSuffix,
-                     .bytes = to_json(receiver),
+                     .bytes = to_json(next.receiver),
                      .points = {"receiver:after_sync", "receiver:after_claim"}}));
   io::kill_point("receiver:after_publish");
   const std::lock_guard lock(mutex_);
-  receiver_ = receiver;
+  if (number <= receiver_number_) return {};
+  receiver_ = next.receiver;
   receiver_number_ = number;
   return {};
+}
+
+Result<bool> Stream::in_place() const {
+  const auto there = services_.fs.stat_path(publisher_->stream().path());
+  if (there) return there->id == folder_id_;
+  if (there.error().code == Code::kNotFound) return false;
+  return there.error();
+}
+
+Result<std::shared_lock<std::shared_mutex>> Stream::enter() {
+  const auto refusal = [this]() -> std::optional<Error> {
+    switch (presence_.load(std::memory_order_acquire)) {
+      case Presence::kHere:
+        return std::nullopt;
+      case Presence::kLeaving:
+        return make_error(Code::kBusy, "The stream is being deleted; try again in a moment.");
+      case Presence::kGone:
+        break;
+    }
+    return make_error(Code::kUnknownStream,
+                      "The stream was deleted; nothing of this batch landed.");
+  };
+  // Before the lock too, so that a steady flow of batches cannot keep leave() waiting.
+  if (auto refused = refusal()) return std::move(*refused);
+  std::shared_lock inside(landings_);
+  if (auto refused = refusal()) return std::move(*refused);
+  return inside;
+}
+
+void Stream::leave() {
+  presence_.store(Presence::kLeaving, std::memory_order_release);
+  const std::unique_lock everybody(landings_);
+}
+
+void Stream::stay() { presence_.store(Presence::kHere, std::memory_order_release); }
+
+void Stream::end() {
+  presence_.store(Presence::kGone, std::memory_order_release);
+  ignore(close(), "the folder is nobody's any more; what stays in its _tmp/ harms nobody");
 }
 
 Result<io::Publisher::Recovery> Stream::recover() {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@ enum class ViewState : std::uint8_t { kDeferred, kReady, kError };
 std::string_view view_state_name(ViewState state);
 
 /// One stream of one kb in this process: its folder, receiver, registry, counters and rejects.
-/// Lives as long as the process. Thread-safe.
+/// Lives as long as the process, after its folder was moved aside too. Thread-safe.
 class Stream {
  public:
   /// Makes what is missing of the folder. The receiver file is written last, by publish_receiver:
@@ -51,10 +52,31 @@ class Stream {
   std::string data_path() const { return publisher_->stream().path() + "/data"; }
 
   Receiver receiver() const;
+  /// The same with the number it was published under.
+  struct Settings {
+    Receiver receiver;
+    std::uint64_t number = 0;
+  };
+  Settings settings() const;
   /// The newest `receiver/<n>.json`. kNotFound: the stream does not exist (yet).
   Result<void> load_receiver();
-  /// Makes `receiver` the next settings. kExists: another process was first; load and compare.
-  Result<void> publish_receiver(const Receiver& receiver);
+  /// Takes over settings that came since, in any process: one look at the next number's name.
+  Result<void> refresh_receiver();
+  /// Makes `next.receiver` the settings that follow `next.number`. kExists: another was first; load
+  /// and compare.
+  Result<void> publish_receiver(const Settings& next);
+
+  /// Whether the stream's path leads to this folder still: any process may have moved it aside.
+  Result<bool> in_place() const;
+
+  /// Held while a batch lands, so that whoever moves the folder aside can wait for it. kBusy: it is
+  /// being moved; kUnknownStream: it was.
+  Result<std::shared_lock<std::shared_mutex>> enter();
+  /// Lets no further batch in and waits for those that land; then the folder may be moved.
+  void leave();
+  void stay();  // it was not moved after all
+  /// It was: closes the numbers and gives the staging folder back, in the folder it is now.
+  void end();
 
   io::Publisher& publisher() { return *publisher_; }
   Columns& columns() { return *columns_; }
@@ -79,18 +101,23 @@ class Stream {
 
  private:
   Result<void> open_parts(const std::string& folder);
+  enum class Presence : std::uint8_t { kHere, kLeaving, kGone };
 
   const StreamServices services_;
   kb::Knowledgebase& knowledgebase_;
   const StreamId id_;
   FooterFactsReader facts_;
   io::EmptyLedger ledger_;
+  io::FileId folder_id_;
   std::unique_ptr<io::Publisher> publisher_;
   std::unique_ptr<io::Directory> receiver_folder_;
   std::unique_ptr<Columns> columns_;
   std::unique_ptr<Numbers> numbers_;
   std::unique_ptr<Rejects> rejects_;
   std::unique_ptr<Rates> rates_;
+
+  std::shared_mutex landings_;  // shared: a batch lands
+  std::atomic<Presence> presence_ = Presence::kHere;
 
   mutable std::mutex mutex_;  // guards what follows
   Receiver receiver_;

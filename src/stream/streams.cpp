@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "io/numbered.h"
+#include "kb/aside.h"
 
 namespace strata::stream {
 namespace {
@@ -49,6 +50,11 @@ Result<void> Streams::open_all() {
       problems_[{knowledgebase->id().str(), id.str()}] =
           fmt::format("stream {} of knowledgebase {} cannot be opened: {}", id.str(),
                       knowledgebase->id().str(), opened.error().message);
+    }
+    // A process may have ended between a stream's move aside and the end of its view.
+    if (services_.fs.stat({knowledgebase->streams(), kb::kDeletedFolder})) {
+      const std::lock_guard lock(mutex_);
+      unsettled_.insert(knowledgebase);
     }
   }
   return {};
@@ -132,13 +138,13 @@ Result<Streams::Made> Streams::create(kb::Knowledgebase& knowledgebase, const St
   receiver.created_at = format_iso8601(services_.clock.wall());
   STRATA_RETURN_IF_ERROR(check_receiver(receiver));
   const std::lock_guard opening(open_mutex_);
-  Stream* stream = find_open(knowledgebase, id);
+  STRATA_ASSIGN_OR_RETURN(Stream * stream, settle_current(knowledgebase, id));
   bool made = false;
   if (stream == nullptr) {
     STRATA_ASSIGN_OR_RETURN(const bool exists, has_receiver(knowledgebase, id));
     if (!exists) {
       STRATA_ASSIGN_OR_RETURN(const auto half, Stream::open(services_, knowledgebase, id));
-      const auto published = half->publish_receiver(receiver);
+      const auto published = half->publish_receiver({receiver, 0});
       if (!published && published.error().code != Code::kExists) return published.error();
       made = published.has_value();
       STRATA_RETURN_IF_ERROR(half->close());
@@ -156,9 +162,11 @@ Result<Streams::Made> Streams::create(kb::Knowledgebase& knowledgebase, const St
 }
 
 Result<Stream*> Streams::find(kb::Knowledgebase& knowledgebase, const StreamId& id) {
-  if (Stream* stream = find_open(knowledgebase, id)) return stream;
+  STRATA_ASSIGN_OR_RETURN(Stream * known, find_current(knowledgebase, id));
+  if (known != nullptr) return known;
   const std::lock_guard opening(open_mutex_);
-  if (Stream* stream = find_open(knowledgebase, id)) return stream;
+  STRATA_ASSIGN_OR_RETURN(known, settle_current(knowledgebase, id));
+  if (known != nullptr) return known;
   STRATA_ASSIGN_OR_RETURN(const bool exists, has_receiver(knowledgebase, id));
   if (!exists) return unknown_stream(knowledgebase, id.str());
   return open(knowledgebase, id);
@@ -195,14 +203,19 @@ Result<std::vector<Stream*>> Streams::list(kb::Knowledgebase& knowledgebase) {
   STRATA_ASSIGN_OR_RETURN(const auto ids, ids_on_disk(knowledgebase));
   std::vector<Stream*> streams;
   for (const StreamId& id : ids) {
-    STRATA_ASSIGN_OR_RETURN(Stream* const stream, find(knowledgebase, id));
-    streams.push_back(stream);
+    const auto stream = find(knowledgebase, id);
+    if (!stream && stream.error().code == Code::kUnknownStream) continue;  // deleted meanwhile
+    if (!stream) return stream.error();
+    streams.push_back(*stream);
   }
   return streams;
 }
 
 void Streams::tick() {
   const bool take_over = ++ticks_ % kTakeOverTicks == 0;
+  retire_moved();
+  if (take_over) look_at_generations();
+  if (ticks_ % kTakeOverTicks == 1) settle_deleted_where_due();
   for (Stream* stream : open_streams()) {
     if (take_over) ignore(recover(*stream), "noted as a problem, and tried again in a few seconds");
     ignore(stream->numbers().checkpoint(false), "tried again in a second");

@@ -3,11 +3,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/ids.h"
+#include "duck/worker_pool.h"
 #include "stream/stream.h"
 #include "stream/view_job.h"
 
@@ -31,8 +34,23 @@ class Streams {
   /// Durable when it returns, manifest row included. kConflict: it exists with other settings.
   Result<Made> create(kb::Knowledgebase& knowledgebase, const StreamId& id, Receiver receiver);
 
-  /// kUnknownStream, with the nearest existing one and how to make one. Looks on the disk when this
-  /// process has not met the id yet. The pointer is never null and stays valid.
+  /// Publishes what `change` asks for as the receiver's next settings; nothing where they are so
+  /// already. kBadRequest, kNotYet: they cannot be; kConflict: columns that hold values would be
+  /// left out, or the stream would have too many. Durable when it returns. `workers` look into the
+  /// columns.
+  Result<void> change(Stream& stream, const ReceiverChange& change, duck::WorkerPool& workers);
+  /// Moves the stream's folder aside, with all that ever landed, and takes its view and its
+  /// manifest row away. Where the folder is now, below the kb's folder: moved back, the stream is
+  /// there again. Waits for the batches that land here; one that lands in another process lies in
+  /// the moved folder or is not acknowledged. The id is free at once.
+  Result<std::string> remove(Stream& stream);
+  /// The same for a whole kb; where its folder is now, below the root.
+  Result<std::string> remove(kb::Knowledgebase& knowledgebase);
+
+  /// kUnknownStream, with the nearest existing one and how to make one. Looks on the disk whether
+  /// the stream this process knows is still there and its settings are the newest, and for one that
+  /// it has not met yet. The pointer is never null and stays valid; a stream that was deleted
+  /// refuses batches.
   Result<Stream*> find(kb::Knowledgebase& knowledgebase, const StreamId& id);
   /// What an id that is no id, or is unknown, is answered.
   Error unknown_stream(kb::Knowledgebase& knowledgebase, std::string_view typed);
@@ -57,6 +75,23 @@ class Streams {
   Result<bool> has_receiver(kb::Knowledgebase& knowledgebase, const StreamId& id);
   Result<std::vector<StreamId>> ids_on_disk(kb::Knowledgebase& knowledgebase);
   Stream* find_open(kb::Knowledgebase& knowledgebase, const StreamId& id) const;
+  /// What find_open answers, if it is there still, with its newest settings; else nothing.
+  Result<Stream*> find_current(kb::Knowledgebase& knowledgebase, const StreamId& id) const;
+  /// The same, but gives up one that is there no more. With open_mutex_ held: no other stream is
+  /// opened under that name before the last batch of this one ended.
+  Result<Stream*> settle_current(kb::Knowledgebase& knowledgebase, const StreamId& id);
+  /// From here on nobody finds it; what waits for it ends. With open_mutex_ held.
+  void retire(Stream& stream);
+  void retire_moved();
+  Result<std::string> move_aside(Stream& stream);
+  /// Takes away the views and manifest rows of streams that are no more.
+  Result<void> settle_deleted(kb::Knowledgebase& knowledgebase);
+  void settle_deleted_where_due();
+  /// A view that went with a stream of the same name is asked for again.
+  void look_at_generations();
+  Result<std::vector<std::string>> missing_columns(Stream& stream, const Receiver& next,
+                                                   duck::WorkerPool& workers);
+  Result<void> check_columns(Stream& stream, const Receiver& next, duck::WorkerPool& workers);
   Result<void> index(Stream& stream);
 
   const StreamServices services_;
@@ -66,7 +101,12 @@ class Streams {
   mutable std::mutex mutex_;
   std::map<Key, std::unique_ptr<Stream>> streams_;
   std::map<Key, std::string> problems_;
-  int ticks_ = 0;  // the ticking thread's own
+  /// Streams whose folder was moved aside. Kept, because requests and the view job may hold them.
+  std::vector<std::unique_ptr<Stream>> retired_;
+  std::set<kb::Knowledgebase*> unsettled_;  // whose deleted streams have views or rows still
+  std::mutex change_mutex_;                 // one change of settings at a time
+  int ticks_ = 0;                           // the ticking thread's own
+  std::map<kb::Knowledgebase*, std::uint64_t> generations_;  // likewise: last looked at
 };
 
 }  // namespace strata::stream

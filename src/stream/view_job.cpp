@@ -29,6 +29,9 @@ Result<Missing> look(kb::Knowledgebase& knowledgebase, const std::vector<Stream*
   STRATA_ASSIGN_OR_RETURN(const auto views, knowledgebase.generations().views(newest));
   Missing missing;
   for (Stream* stream : streams) {
+    // Its folder was moved aside: a view made now would outlive it, and whoever moved it takes the
+    // lock after that to take the view away.
+    if (const auto there = stream->in_place(); there && !*there) continue;
     const std::string name = "stream_" + stream->id().str();
     const auto view = std::ranges::find_if(views, [&](const duck::View& candidate) {
       return candidate.schema == "raw_extracted" && candidate.name == name;
@@ -114,6 +117,8 @@ void ViewJob::enqueue(Stream& stream, kb::Purpose purpose) {
 void ViewJob::want(Stream& stream) {
   if (!stream.view_ready()) enqueue(stream, kb::Purpose::kView);
 }
+
+void ViewJob::look_again(Stream& stream) { enqueue(stream, kb::Purpose::kView); }
 
 bool ViewJob::want_and_wait(Stream& stream, std::chrono::milliseconds wait) {
   if (stream.view_ready()) return true;

@@ -37,6 +37,8 @@ class ViewJob {
   /// The same, but does not wait where others do already: landings must not fill the commit threads
   /// with waiting, however long the view takes.
   bool want_and_wait_if_few(Stream& stream, std::chrono::milliseconds wait);
+  /// Has it looked at again whether the view is there, though it was; returns at once.
+  void look_again(Stream& stream);
   /// Looks again whatever was known, for the Re-sync button; waits for the job. Counted as
   /// `resync` if it has to take the lock.
   Result<void> resync(Stream& stream);

@@ -35,6 +35,7 @@ class FakeWorkerPool final : public duck::WorkerPool {
   Result<void> run_ddl(const duck::DdlSpec& spec) override;
   Result<std::vector<duck::View>> views(const duck::Source& source) override;
   std::map<std::string, std::uint64_t> deaths() const override { return {}; }
+  void forget(const std::string&) override {}
   void stop() override {}
 
  private:
