@@ -10,7 +10,7 @@ const kMegabytes = process.env.STRATA_LONG === '1' ? 80 : 8;
 const kBatchBytes = 524_288;  // of `strata send`, a constant for ever
 
 /// Rows with the text that CSV makes hard: quotes, line ends, empty cells, leading zeros.
-const rowOf = (n) => `${n},${String(n % 100_000).padStart(8, '0')},"name ""${n % 977}"" of,\n it",` +
+const rowOf = (n) => `${n},${String(n % 99_999).padStart(8, '0')},"name ""${n % 977}"" of,\n it",` +
                      `${n % 7 === 0 ? '' : (n * 37) % 1000 / 8},note ${'x'.repeat(n % 60)}\r\n`;
 
 function writeCsv(path) {

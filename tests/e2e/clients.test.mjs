@@ -71,7 +71,9 @@ class Client {
     await this.ended;
   }
 
-  waiting() { return readdirSync(this.spool).filter((name) => !/\.(new|refused|answer)$/.test(name)); }
+  waiting() {
+    return readdirSync(this.spool).filter((name) => !/\.(new|refused|answer)$/.test(name));
+  }
 }
 
 const kRowsOfBatch = 1000;
