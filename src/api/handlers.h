@@ -15,13 +15,19 @@ Result<http::Response> get_healthz(const http::Request& request, Services& servi
 Result<http::Response> get_readyz(const http::Request& request, Services& services);
 Result<http::Response> get_metrics(const http::Request& request, Services& services);
 
+Result<http::Response> get_openapi(const http::Request& request, Services& services);
+Result<http::Response> get_limits(const http::Request& request, Services& services);
+
 Result<http::Response> post_knowledgebase(const http::Request& request, Services& services);
 Result<http::Response> list_knowledgebases(const http::Request& request, Services& services);
 Result<http::Response> get_knowledgebase(const http::Request& request, Services& services);
+Result<http::Response> delete_knowledgebase(const http::Request& request, Services& services);
 
 Result<http::Response> post_receiver(const http::Request& request, Services& services);
 Result<http::Response> list_receivers(const http::Request& request, Services& services);
 Result<http::Response> get_receiver(const http::Request& request, Services& services);
+Result<http::Response> patch_receiver(const http::Request& request, Services& services);
+Result<http::Response> delete_receiver(const http::Request& request, Services& services);
 Result<http::Response> post_resync(const http::Request& request, Services& services);
 
 /// Before the body is read: the body's limit, or why it will not be read.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "api/handlers.h"
 #include "api/json.h"
 
@@ -51,6 +53,22 @@ Result<http::Response> get_knowledgebase(const http::Request& request, Services&
   STRATA_ASSIGN_OR_RETURN(const kb::Knowledgebase* const knowledgebase,
                           knowledgebase_of(request, services));
   return json_response(200, render(*knowledgebase));
+}
+
+Result<http::Response> delete_knowledgebase(const http::Request& request, Services& services) {
+  STRATA_ASSIGN_OR_RETURN(kb::Knowledgebase* const knowledgebase,
+                          knowledgebase_of(request, services));
+  const std::string id = knowledgebase->id().str();
+  const auto confirm = request.query.find("confirm");
+  if (confirm == request.query.end() || confirm->second != id) {
+    return make_error(
+        Code::kBadRequest,
+        fmt::format("deleting the knowledgebase '{0}' takes every stream of it out of "
+                    "use: to confirm it, add ?confirm={0} to the address.",
+                    id));
+  }
+  STRATA_ASSIGN_OR_RETURN(const std::string moved_to, services.streams.remove(*knowledgebase));
+  return json_response(200, json::object{{"id", id}, {"moved_to", moved_to}});
 }
 
 }  // namespace strata::api

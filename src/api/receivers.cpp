@@ -56,24 +56,27 @@ Result<std::vector<std::string>> read_columns(const json::value& value) {
   return columns;
 }
 
-Result<stream::Receiver> read_receiver(const json::object& body) {
-  stream::Receiver receiver;
-  const json::value* columns = body.if_contains("columns");
-  if (columns != nullptr && !columns->is_null()) {
-    STRATA_ASSIGN_OR_RETURN(receiver.columns, read_columns(*columns));
+/// The settings a body names.
+Result<stream::ReceiverChange> read_settings(const json::object& body) {
+  stream::ReceiverChange settings;
+  if (const json::value* columns = body.if_contains("columns")) {
+    settings.columns.emplace();
+    if (!columns->is_null()) {
+      STRATA_ASSIGN_OR_RETURN(*settings.columns, read_columns(*columns));
+    }
   }
   if (const json::value* partition = body.if_contains("partition")) {
     if (!partition->is_string()) {
       return make_error(Code::kBadRequest, "partition is one of none, day, hour.");
     }
-    receiver.partition = std::string_view(partition->as_string());
+    settings.partition = std::string_view(partition->as_string());
   }
   if (const json::value* limit = body.if_contains("max_body_bytes")) {
     boost::system::error_code error;
-    receiver.max_body_bytes = limit->to_number<std::uint64_t>(error);
+    settings.max_body_bytes = limit->to_number<std::uint64_t>(error);
     if (error) return make_error(Code::kBadRequest, "max_body_bytes is a whole number of bytes.");
   }
-  return receiver;
+  return settings;
 }
 
 }  // namespace
@@ -98,9 +101,9 @@ Result<http::Response> post_receiver(const http::Request& request, Services& ser
     return make_error(Code::kBadRequest, R"(Name the stream: {"stream":"weather"}.)");
   }
   STRATA_ASSIGN_OR_RETURN(const StreamId id, StreamId::parse(std::string_view(name->as_string())));
-  STRATA_ASSIGN_OR_RETURN(stream::Receiver receiver, read_receiver(body));
-  STRATA_ASSIGN_OR_RETURN(const auto made,
-                          services.streams.create(*knowledgebase, id, std::move(receiver)));
+  STRATA_ASSIGN_OR_RETURN(const auto settings, read_settings(body));
+  STRATA_ASSIGN_OR_RETURN(
+      const auto made, services.streams.create(*knowledgebase, id, stream::changed({}, settings)));
   return json_response(made.made ? 201 : 200, render(*made.stream));
 }
 
@@ -116,6 +119,21 @@ Result<http::Response> list_receivers(const http::Request& request, Services& se
 Result<http::Response> get_receiver(const http::Request& request, Services& services) {
   STRATA_ASSIGN_OR_RETURN(stream::Stream* const stream, stream_of(request, services));
   return json_response(200, render(*stream));
+}
+
+Result<http::Response> patch_receiver(const http::Request& request, Services& services) {
+  STRATA_ASSIGN_OR_RETURN(stream::Stream* const stream, stream_of(request, services));
+  STRATA_ASSIGN_OR_RETURN(const json::object body,
+                          read_json_body(request, {"columns", "partition", "max_body_bytes"}));
+  STRATA_ASSIGN_OR_RETURN(const auto settings, read_settings(body));
+  STRATA_RETURN_IF_ERROR(services.streams.change(*stream, settings, services.own_workers));
+  return json_response(200, render(*stream));
+}
+
+Result<http::Response> delete_receiver(const http::Request& request, Services& services) {
+  STRATA_ASSIGN_OR_RETURN(stream::Stream* const stream, stream_of(request, services));
+  STRATA_ASSIGN_OR_RETURN(const std::string moved_to, services.streams.remove(*stream));
+  return json_response(200, json::object{{"stream", stream->id().str()}, {"moved_to", moved_to}});
 }
 
 Result<http::Response> post_resync(const http::Request& request, Services& services) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/config.h"
 #include "app/serve.h"
 #include "base/clock.h"
 #include "cli/cli.h"
@@ -26,22 +27,37 @@ void run_serve(const ServeOptions& options, cli::CommandContext& context) {
       served.error().code == Code::kBadRequest ? cli::ExitCode::kUsage : cli::ExitCode::kRefused;
 }
 
-void add_serve_command(CLI::App& app, ServeOptions& options, std::vector<std::string>& hosts,
-                       cli::CommandContext& context) {
+/// What the command line says before it is settled.
+struct ServeArguments {
+  ServeOptions options;
+  std::vector<std::string> hosts;
+  std::string config;
+};
+
+void add_serve_command(CLI::App& app, ServeArguments& arguments, cli::CommandContext& context) {
+  ServeOptions& options = arguments.options;
   CLI::App* serve_command = app.add_subcommand("serve", "Run the server");
   serve_command->add_option("--listen", options.listen, "Address and port")->capture_default_str();
   serve_command->add_option("--data", options.data, "The root folder; made when missing")
       ->capture_default_str();
   serve_command->add_option("--node", options.node, "This node's name")->capture_default_str();
-  serve_command->add_option("--allow-host", hosts,
-                            "A Host name to answer for besides localhost; may be repeated");
+  serve_command
+      ->add_option("--allow-host", arguments.hosts,
+                   "A Host name to answer for besides localhost; may be repeated")
+      ->delimiter(',');
   serve_command->add_option("--log-format", options.log_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   serve_command->footer("Example:\n  strata serve --data ./strata-data");
-  serve_command->callback([&options, &hosts, &context] {
-    options.allowed_hosts.insert(hosts.begin(), hosts.end());
-    run_serve(options, context);
+  add_config_option(*serve_command, arguments.config);
+  serve_command->callback([&arguments, &context, serve_command] {
+    if (const auto read = apply_config(*serve_command, arguments.config); !read) {
+      *context.err << "strata serve: " << read.error().message << '\n';
+      context.exit_code = cli::ExitCode::kUsage;
+      return;
+    }
+    arguments.options.allowed_hosts.insert(arguments.hosts.begin(), arguments.hosts.end());
+    run_serve(arguments.options, context);
   });
 }
 
@@ -58,10 +74,9 @@ int run(int argc, char** argv) {
   app.footer(
       "Example:\n  strata serve --data ./strata-data\n"
       "Every command has --help with an example that works.");
-  ServeOptions options;
-  options.program = std::filesystem::read_symlink("/proc/self/exe");
-  std::vector<std::string> hosts;
-  add_serve_command(app, options, hosts, context);
+  ServeArguments arguments;
+  arguments.options.program = std::filesystem::read_symlink("/proc/self/exe");
+  add_serve_command(app, arguments, context);
   cli::add_client_commands(app, context);
   return cli::run(app, argc, argv, context);
 }

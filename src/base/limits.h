@@ -28,6 +28,7 @@ inline constexpr std::size_t kRequestTargetBytesMax = 8 * 1024;
 inline constexpr std::size_t kHeaderBytesMax = 16 * 1024;
 inline constexpr std::size_t kControlBodyBytesMax = 1024 * 1024;
 inline constexpr std::size_t kConnectionsMax = 1024;
+inline constexpr int kEventSubscribersMax = 64;
 inline constexpr std::chrono::seconds kHeaderDeadline{10};
 inline constexpr std::chrono::seconds kBodyDeadline{30};
 inline constexpr std::chrono::seconds kIdleDeadline{60};

@@ -1,9 +1,12 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "cli/commands.h"
 #include "cli/control.h"
+#include "cli/json.h"
 #include "cli/listing.h"
 #include "cli/text.h"
 
@@ -47,10 +50,34 @@ struct KbShowCommand final : ControlCommand {
   }
 };
 
+struct KbDeleteCommand final : ControlCommand {
+  std::string id;
+  bool yes = false;
+
+  ExitCode run(CommandContext& context) override {
+    if (!yes) {
+      return report_usage(
+          context, make_error(Code::kBadRequest,
+                              "this takes every stream of " + printable(id) +
+                                  " out of use; its folder is kept. Add --yes if you mean it."));
+    }
+    const std::string name = http::percent_encode(id);
+    const auto response = ask_for_success(
+        context, connection,
+        {.method = "DELETE", .target = "/knowledgebase/" + name + "?confirm=" + name});
+    if (!response) return response.error();
+    return print_answer(context, *this, *response, [this](const boost::json::object& answer) {
+      return fmt::format(
+          "deleted knowledgebase {}\nits folder is kept, below the server's data folder: {}\n",
+          printable(id), printable(text_member(answer, "moved_to")));
+    });
+  }
+};
+
 }  // namespace
 
 void add_kb_commands(CLI::App& app, CommandContext& context) {
-  CLI::App* group = app.add_subcommand("kb", "Make and look at knowledgebases");
+  CLI::App* group = app.add_subcommand("kb", "Make, look at and delete knowledgebases");
   group->require_subcommand(1);
   group->footer("Example:\n  strata kb list");
 
@@ -69,6 +96,13 @@ void add_kb_commands(CLI::App& app, CommandContext& context) {
       *group, context, "show", "Show a knowledgebase", "strata kb show demo");
   show->add_option("ID", shown->id, "the knowledgebase")->required();
   add_control_options(*show, *shown);
+
+  const auto [remove, removed] = add_command<KbDeleteCommand>(
+      *group, context, "delete", "Move a knowledgebase aside, with all of its streams",
+      "strata kb delete demo --yes");
+  remove->add_option("ID", removed->id, "the knowledgebase")->required();
+  remove->add_flag("--yes", removed->yes, "do it");
+  add_control_options(*remove, *removed);
 }
 
 }  // namespace strata::cli

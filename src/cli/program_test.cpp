@@ -46,7 +46,8 @@ TEST(Program, EveryCommandHasHelpWithAnExample) {
   const std::vector<std::vector<std::string>> kCommands = {
       {"status"},           {"kb"},       {"kb", "create"},       {"kb", "list"},
       {"kb", "show"},       {"receiver"}, {"receiver", "create"}, {"receiver", "list"},
-      {"receiver", "show"}, {"send"},     {"receiver", "resync"}, {"query"}};
+      {"receiver", "show"}, {"send"},     {"receiver", "resync"}, {"kb", "delete"},
+      {"receiver", "set"},  {"receiver", "delete"}, {"query"}};
   for (auto arguments : kCommands) {
     std::string name = "strata";
     for (const auto& word : arguments) name += " " + word;
@@ -67,6 +68,7 @@ TEST(Program, WrongUsageIsTwo) {
       {"kb", "create"},
       {"kb", "delete", "demo"},
       {"receiver", "set", "demo", "weather"},
+      {"receiver", "delete", "demo", "weather"},
       {"status", "extra"},
       {"query", "demo"},
       {"query", "demo", "SELECT 1", "--format", "parquet"},
@@ -95,6 +97,9 @@ TEST(Program, OutOfReachIsThree) {
       {"receiver", "list", "demo"},
       {"receiver", "show", "demo", "weather"},
       {"receiver", "resync", "demo", "weather"},
+      {"receiver", "set", "demo", "weather", "--any-columns"},
+      {"receiver", "delete", "demo", "weather", "--yes"},
+      {"kb", "delete", "demo", "--yes"},
       {"query", "demo", "SELECT 1"},
       {"query", "demo", "SELECT 1", "--format", "csv"}};
   for (const auto& arguments : kCases) {

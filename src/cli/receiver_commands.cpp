@@ -72,6 +72,58 @@ struct ReceiverShowCommand final : ControlCommand {
   }
 };
 
+struct ReceiverSetCommand final : ControlCommand {
+  std::string kb;
+  std::string stream;
+  std::vector<std::string> columns;
+  bool any_columns = false;
+  std::string partition;
+  std::uint64_t max_body_bytes = 0;  // 0: as it is
+
+  ExitCode run(CommandContext& context) override {
+    boost::json::object body;
+    if (!columns.empty()) body["columns"] = boost::json::array(columns.begin(), columns.end());
+    if (any_columns) body["columns"] = nullptr;
+    if (!partition.empty()) body["partition"] = partition;
+    if (max_body_bytes > 0) body["max_body_bytes"] = max_body_bytes;
+    if (body.empty()) {
+      return report_usage(context,
+                          make_error(Code::kBadRequest,
+                                     "say what to change: --columns, --any-columns, --partition or "
+                                     "--max-body."));
+    }
+    const auto response = ask_for_success(context, connection,
+                                          {.method = "PATCH",
+                                           .target = receiver_path(kb, stream),
+                                           .body = boost::json::serialize(body)});
+    if (!response) return response.error();
+    return print_answer(context, *this, *response, render_object);
+  }
+};
+
+struct ReceiverDeleteCommand final : ControlCommand {
+  std::string kb;
+  std::string stream;
+  bool yes = false;
+
+  ExitCode run(CommandContext& context) override {
+    if (!yes) {
+      return report_usage(
+          context,
+          make_error(Code::kBadRequest, "this takes the stream " + printable(stream) +
+                                            " and its rows out of use; its folder is kept. Add "
+                                            "--yes if you mean it."));
+    }
+    const auto response = ask_for_success(
+        context, connection, {.method = "DELETE", .target = receiver_path(kb, stream)});
+    if (!response) return response.error();
+    return print_answer(context, *this, *response, [this](const boost::json::object& answer) {
+      return fmt::format("deleted stream {}\nits folder is kept, below the knowledgebase's: {}\n",
+                         printable(stream), printable(text_member(answer, "moved_to")));
+    });
+  }
+};
+
 struct ReceiverResyncCommand final : ControlCommand {
   std::string kb;
   std::string stream;
@@ -101,7 +153,7 @@ void add_options(CLI::App& command, C& fields) {
 }  // namespace
 
 void add_receiver_commands(CLI::App& app, CommandContext& context) {
-  CLI::App* group = app.add_subcommand("receiver", "Make and look at receivers");
+  CLI::App* group = app.add_subcommand("receiver", "Make, look at, change and delete receivers");
   group->require_subcommand(1);
   group->footer("Example:\n  strata receiver list demo");
 
@@ -127,6 +179,30 @@ void add_receiver_commands(CLI::App& app, CommandContext& context) {
       add_command<ReceiverShowCommand>(*group, context, "show", "Show a receiver and its numbers",
                                        "strata receiver show demo weather");
   add_options(*show, *shown);
+
+  const auto [set, changed] =
+      add_command<ReceiverSetCommand>(*group, context, "set", "Change a receiver's settings",
+                                      "strata receiver set demo weather --max-body 4194304");
+  add_options(*set, *changed);
+  CLI::Option* columns =
+      set->add_option("--columns", changed->columns,
+                      "the only columns it takes from now on; those that hold values have to stay")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->type_name("A,B,C");
+  set->add_flag("--any-columns", changed->any_columns, "take any column from now on")
+      ->excludes(columns);
+  set->add_option("--partition", changed->partition, "none, day or hour")
+      ->check(CLI::IsMember({"none", "day", "hour"}));
+  set->add_option("--max-body", changed->max_body_bytes, "largest batch")
+      ->check(CLI::Range(std::uint64_t{1}, limits::kBodyBytesCeiling))
+      ->type_name("BYTES");
+
+  const auto [remove, removed] = add_command<ReceiverDeleteCommand>(
+      *group, context, "delete", "Move a stream aside, with all that landed in it",
+      "strata receiver delete demo weather --yes");
+  add_options(*remove, *removed);
+  remove->add_flag("--yes", removed->yes, "do it");
 
   const auto [resync, resynced] = add_command<ReceiverResyncCommand>(
       *group, context, "resync", "Make a receiver's view again where it is missing",

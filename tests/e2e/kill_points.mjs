@@ -41,7 +41,14 @@ export const kViewFinish = ['generation:after_directory_sync', 'generation:after
 export const kView = [...kViewBeforeClaim, ...kViewFromClaim, ...kViewFinish];
 export const kCollect = ['generation:after_tombstone'];
 
+/// A delete: the stream is in its place before its move, aside after it. receivers.test.mjs dies at
+/// each.
+export const kDeleteBeforeMove = ['delete:after_row'];
+export const kDeleteFromMove = ['delete:after_move', 'delete:after_sync', 'delete:after_view'];
+export const kDeleteKb = ['delete:after_kb_move'];
+
 export const kAll = [...new Set([
   ...kBeforeClaim, ...kFromClaim, ...kReplay, ...kRace, ...kRecovery, ...kRegistry, ...kCheckpoint,
   ...kReceiverBeforeClaim, ...kReceiverFromClaim, ...kView, ...kCollect,
+  ...kDeleteBeforeMove, ...kDeleteFromMove, ...kDeleteKb,
 ])];
