@@ -67,9 +67,9 @@ TEST(Streams, ACreateMayFailAnywhereAndBeSentAgain) {
     const Receiver settings{.columns = std::vector<std::string>{"a"}};
     {
       Process process(world);
+      kb::Knowledgebase& knowledgebase = process.knowledgebase();
       process.faults.fail_from_call(n);
-      static_cast<void>(
-          process.streams->create(process.knowledgebase(), id("s"), settings).has_value());
+      static_cast<void>(process.streams->create(knowledgebase, id("s"), settings).has_value());
       fired = process.faults.fired();
       process.faults.heal();
     }
