@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/backup_command.h"
 #include "app/config.h"
 #include "app/serve.h"
 #include "base/clock.h"
@@ -78,6 +79,7 @@ int run(int argc, char** argv) {
   arguments.options.program = std::filesystem::read_symlink("/proc/self/exe");
   add_serve_command(app, arguments, context);
   cli::add_client_commands(app, context);
+  add_backup_command(app, context);
   return cli::run(app, argc, argv, context);
 }
 

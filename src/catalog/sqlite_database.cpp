@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "catalog/sqlite_catalog.h"
 
 namespace strata::catalog {
 namespace {
@@ -139,6 +142,30 @@ Result<void> SqliteDatabase::bring_up_to_date(sqlite3* handle) const {
                                   "{}: a newer Strata wrote it. Start that one.",
                                   version, wanted));
   }
+  return {};
+}
+
+Result<void> back_up_sqlite(const std::string& from, const std::string& to) {
+  using Handle = std::unique_ptr<sqlite3, decltype(&sqlite3_close)>;
+  const auto open = [](const std::string& path, int flags) {
+    sqlite3* raw = nullptr;
+    const int result = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_EXRESCODE, nullptr);
+    return std::pair(result, Handle(raw, &sqlite3_close));
+  };
+  const auto [source_result, source] = open(from, SQLITE_OPEN_READONLY);
+  if ((source_result & 0xff) == SQLITE_CANTOPEN) return {};
+  if (source_result != SQLITE_OK) return failure(source.get(), source_result);
+  const auto [target_result, target] = open(to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  if (target_result != SQLITE_OK) return failure(target.get(), target_result);
+  sqlite3_busy_timeout(source.get(), static_cast<int>(kSqliteBusyWait.count()));
+  STRATA_RETURN_IF_ERROR(run(target.get(), "PRAGMA synchronous=EXTRA"));
+  sqlite3_backup* const backup = sqlite3_backup_init(target.get(), "main", source.get(), "main");
+  if (backup == nullptr) return failure(target.get(), sqlite3_extended_errcode(target.get()));
+  // All pages in one step, which is one read transaction.
+  const int stepped = sqlite3_backup_step(backup, -1);
+  const int finished = sqlite3_backup_finish(backup);
+  if (stepped != SQLITE_DONE) return failure(nullptr, stepped);
+  if (finished != SQLITE_OK) return failure(target.get(), finished);
   return {};
 }
 

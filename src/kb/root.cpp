@@ -93,9 +93,15 @@ Result<std::optional<std::string>> read_identity(io::FileSystem& fs, const io::D
                     "Strata wrote it. Start that one.",
                     *format, kRootFormat));
   }
+  if (format && *format < kRootFormat) {
+    return make_error(Code::kConflict,
+                      fmt::format("This root has format {}, and no released Strata wrote one older "
+                                  "than {}: put its strata.json back from a backup.",
+                                  *format, kRootFormat));
+  }
   const auto lock = object ? text_at(*object, "lock") : std::nullopt;
   const auto uuid = object ? text_at(*object, "uuid") : std::nullopt;
-  if (!format || *format != kRootFormat || !lock || !uuid || uuid->empty()) {
+  if (!format || !lock || !uuid || uuid->empty()) {
     return make_error(Code::kIo,
                       "The root's strata.json is damaged: put it back from a backup, or name "
                       "another folder with --data.");
@@ -246,6 +252,14 @@ Result<void> probe_root(io::FileSystem& fs, bool fresh, FileRoot::Parts& parts) 
 }
 
 }  // namespace
+
+Result<void> check_root(io::FileSystem& fs, const io::Directory& directory) {
+  STRATA_ASSIGN_OR_RETURN(const auto uuid, read_identity(fs, directory));
+  if (uuid) return {};
+  return make_error(Code::kNotFound,
+                    "There is no Strata root there: name the folder that `strata serve` has as "
+                    "--data.");
+}
 
 Result<std::unique_ptr<Root>> Root::open(io::FileSystem& fs, const Clock& clock,
                                          const RootOptions& options) {

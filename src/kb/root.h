@@ -51,4 +51,8 @@ class Root {
   virtual void degrade(const std::string& reason) = 0;
 };
 
+/// Whether `directory` is a root that this program may read; nothing is written. kNotFound: it has
+/// no strata.json. kConflict: a newer Strata wrote it. kIo: damaged.
+Result<void> check_root(io::FileSystem& fs, const io::Directory& directory);
+
 }  // namespace strata::kb

@@ -46,6 +46,15 @@ Totals one(const io::BatchFacts& facts) {
 
 }  // namespace
 
+std::string checkpoint_json(const std::string& process, const Totals& totals, bool closed) {
+  return json::serialize(json::object{{"process", process},
+                                      {"files", totals.files},
+                                      {"rows", totals.rows},
+                                      {"bytes", totals.bytes},
+                                      {"last_landed", totals.last_landed},
+                                      {"closed", closed}});
+}
+
 void Totals::add(const Totals& other) {
   files += other.files;
   rows += other.rows;
@@ -149,12 +158,7 @@ Result<void> Numbers::checkpoint(bool closed) {
 }
 
 Result<void> Numbers::write(const std::string& process, const Totals& totals, bool closed) {
-  const std::string text = json::serialize(json::object{{"process", process},
-                                                        {"files", totals.files},
-                                                        {"rows", totals.rows},
-                                                        {"bytes", totals.bytes},
-                                                        {"last_landed", totals.last_landed},
-                                                        {"closed", closed}});
+  const std::string text = checkpoint_json(process, totals, closed);
   const std::string name = process + std::string(kSuffix);
   return io::publish_replacing(fs_, {.to = {*folder_, name},
                                      .staging = publisher_.staging(),

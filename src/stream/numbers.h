@@ -25,6 +25,9 @@ struct Totals {
   void add(const Totals& other);
 };
 
+/// What `numbers/<process>.json` holds. `closed`: the process lands nothing more.
+std::string checkpoint_json(const std::string& process, const Totals& totals, bool closed);
+
 /// A stream's counters, kept in memory and checkpointed to `numbers/<process>.json`: one file per
 /// process, summed. A batch is counted by the process whose attempt its file names, so a process
 /// that died is recounted from the files alone, whoever is landing meanwhile. No lock, no DuckDB,
