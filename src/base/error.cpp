@@ -1,77 +1,65 @@
 #include "base/error.h"
 
-namespace strata {
+#include <array>
+#include <cstddef>
 
-std::string_view code_name(Code code) {
-  switch (code) {
-    case Code::kBadRequest:
-      return "BadRequest";
-    case Code::kBadBatch:
-      return "BadBatch";
-    case Code::kBadId:
-      return "BadId";
-    case Code::kNotYet:
-      return "NotYet";
-    case Code::kSqlError:
-      return "SqlError";
-    case Code::kUnauthorized:
-      return "Unauthorized";
-    case Code::kForbidden:
-      return "Forbidden";
-    case Code::kSqlRefused:
-      return "SqlRefused";
-    case Code::kNotFound:
-      return "NotFound";
-    case Code::kUnknownKnowledgebase:
-      return "UnknownKnowledgebase";
-    case Code::kUnknownStream:
-      return "UnknownStream";
-    case Code::kUnknownTable:
-      return "UnknownTable";
-    case Code::kMethodNotAllowed:
-      return "MethodNotAllowed";
-    case Code::kNotAcceptable:
-      return "NotAcceptable";
-    case Code::kRequestTimeout:
-      return "RequestTimeout";
-    case Code::kConflict:
-      return "Conflict";
-    case Code::kViewDeferred:
-      return "ViewDeferred";
-    case Code::kLengthRequired:
-      return "LengthRequired";
-    case Code::kBodyTooLarge:
-      return "BodyTooLarge";
-    case Code::kUriTooLong:
-      return "UriTooLong";
-    case Code::kUnsupportedMediaType:
-      return "UnsupportedMediaType";
-    case Code::kUnsupportedEncoding:
-      return "UnsupportedEncoding";
-    case Code::kUnknownHost:
-      return "UnknownHost";
-    case Code::kBatchIdReused:
-      return "BatchIdReused";
-    case Code::kOutOfMemory:
-      return "OutOfMemory";
-    case Code::kHeadersTooLarge:
-      return "HeadersTooLarge";
-    case Code::kBusy:
-      return "Busy";
-    case Code::kDegraded:
-      return "Degraded";
-    case Code::kIo:
-      return "Io";
-    case Code::kTimeout:
-      return "Timeout";
-    case Code::kDiskFull:
-      return "DiskFull";
-    case Code::kExists:
-      return "Exists";
-    case Code::kInternal:
-      return "Internal";
+namespace strata {
+namespace {
+
+struct Named {
+  Code code;
+  std::string_view name;
+};
+
+/// One a code, in their order.
+constexpr std::array kNames = {
+    Named{Code::kBadRequest, "BadRequest"},
+    Named{Code::kBadBatch, "BadBatch"},
+    Named{Code::kBadId, "BadId"},
+    Named{Code::kBadEncoding, "BadEncoding"},
+    Named{Code::kNotYet, "NotYet"},
+    Named{Code::kSqlError, "SqlError"},
+    Named{Code::kUnauthorized, "Unauthorized"},
+    Named{Code::kForbidden, "Forbidden"},
+    Named{Code::kSqlRefused, "SqlRefused"},
+    Named{Code::kNotFound, "NotFound"},
+    Named{Code::kUnknownKnowledgebase, "UnknownKnowledgebase"},
+    Named{Code::kUnknownStream, "UnknownStream"},
+    Named{Code::kUnknownTable, "UnknownTable"},
+    Named{Code::kMethodNotAllowed, "MethodNotAllowed"},
+    Named{Code::kNotAcceptable, "NotAcceptable"},
+    Named{Code::kRequestTimeout, "RequestTimeout"},
+    Named{Code::kConflict, "Conflict"},
+    Named{Code::kViewDeferred, "ViewDeferred"},
+    Named{Code::kLengthRequired, "LengthRequired"},
+    Named{Code::kBodyTooLarge, "BodyTooLarge"},
+    Named{Code::kUriTooLong, "UriTooLong"},
+    Named{Code::kUnsupportedMediaType, "UnsupportedMediaType"},
+    Named{Code::kUnsupportedEncoding, "UnsupportedEncoding"},
+    Named{Code::kUnknownHost, "UnknownHost"},
+    Named{Code::kBatchIdReused, "BatchIdReused"},
+    Named{Code::kOutOfMemory, "OutOfMemory"},
+    Named{Code::kHeadersTooLarge, "HeadersTooLarge"},
+    Named{Code::kCancelled, "Cancelled"},
+    Named{Code::kBusy, "Busy"},
+    Named{Code::kDegraded, "Degraded"},
+    Named{Code::kIo, "Io"},
+    Named{Code::kTimeout, "Timeout"},
+    Named{Code::kDiskFull, "DiskFull"},
+    Named{Code::kExists, "Exists"},
+    Named{Code::kInternal, "Internal"},
+};
+
+constexpr bool has_every_code() {
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (kNames[i].code != static_cast<Code>(i)) return false;
   }
-  return "Unknown";
+  return kNames.back().code == Code::kInternal;
 }
+static_assert(has_every_code());
+
+}  // namespace
+
+std::string_view code_name(Code code) { return kNames.at(static_cast<std::size_t>(code)).name; }
 
 }  // namespace strata

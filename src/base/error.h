@@ -16,6 +16,7 @@ enum class Code : std::uint8_t {
   kBadRequest,            // 400 mend the request
   kBadBatch,              // 400 mend the records
   kBadId,                 // 400 spell the id otherwise; the message proposes one
+  kBadEncoding,           // 400 compress the body again
   kNotYet,                // 400 asked for something a later version builds
   kSqlError,              // 400 mend the SQL
   kUnauthorized,          // 401 send a token that is valid
@@ -39,6 +40,7 @@ enum class Code : std::uint8_t {
   kBatchIdReused,         // 422 same id, other content
   kOutOfMemory,           // 422 the query needs more memory than it may have
   kHeadersTooLarge,       // 431
+  kCancelled,             // 499 nobody waits for the answer any more
   kBusy,                  // 503 try again soon, same id
   kDegraded,              // 503 an operator has to look at the disk
   kIo,                    // 503 a read or write failed; the producer keeps the batch

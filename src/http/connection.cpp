@@ -8,6 +8,7 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -32,6 +33,9 @@ constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 
 constexpr std::size_t kReadBytes = 16UL * 1024;
 constexpr std::size_t kBodyReadBytes = 64UL * 1024;
+/// Of what a client sends while its request is worked on; behind more than this its leaving is not
+/// seen.
+constexpr std::size_t kAheadBytesMax = 64UL * 1024;
 /// The write deadline is for this much, so that it bounds how slowly a client may read.
 constexpr std::size_t kWriteBytes = 64UL * 1024;
 /// A client that still sends a refused body must get to see the answer: a socket closed over
@@ -146,6 +150,7 @@ Connection::Awaitable<bool> Connection::serve_one() {
   co_await read_head(exchange);
   if (exchange.open()) direct(exchange);
   if (exchange.open()) co_await admit(exchange);
+  if (exchange.open()) settle_coding(exchange);
   if (exchange.open()) co_await read_body(exchange);
   if (exchange.open()) co_await handle(exchange);
   if (exchange.gone) co_return false;
@@ -223,7 +228,8 @@ void Connection::direct(Exchange& exchange) {
                                                    exchange.head.raw_path, kPathShownBytesMax)));
   } else {
     refuse(exchange, make_error(Code::kMethodNotAllowed,
-                                fmt::format("This address takes {} only.", match.allow)));
+                                fmt::format("{} is not taken at this address: use {}.",
+                                            request.method, match.allow)));
     add_header(*exchange.answer, "Allow", match.allow);
   }
 }
@@ -246,6 +252,21 @@ Connection::Awaitable<void> Connection::admit(Exchange& exchange) {
   } else {
     exchange.answer = std::move(**verdict).error();
   }
+}
+
+/// After admission: whoever may not come in is not told what the route takes.
+void Connection::settle_coding(Exchange& exchange) const {
+  const Result<ContentCoding> coding = content_coding(exchange.head.request);
+  const bool takes_some = exchange.route->takes_encodings;
+  if (coding && (takes_some || *coding == ContentCoding::kIdentity)) {
+    exchange.coding = *coding;
+    return;
+  }
+  refuse(exchange, takes_some ? coding.error()
+                              : make_error(Code::kUnsupportedEncoding,
+                                           "Compressed bodies are not taken at this address: send "
+                                           "the body as it is, without Content-Encoding."));
+  add_header(*exchange.answer, "Accept-Encoding", takes_some ? kCodingsTaken : "identity");
 }
 
 Connection::Awaitable<void> Connection::read_body(Exchange& exchange) {
@@ -306,19 +327,59 @@ Connection::Awaitable<void> Connection::read_chunked_body(Exchange& exchange) {
 }
 
 Connection::Awaitable<void> Connection::handle(Exchange& exchange) {
-  std::optional<std::expected<Response, Error>> made;
-  std::move_only_function<void()> work = [&exchange, &made] {
-    made = guarded([&] { return exchange.route->handler(exchange.head.request); });
+  std::optional<std::expected<Result<Response>, Error>> made;
+  bool accepted = false;
+  const auto run = [&]() -> Awaitable<void> {
+    std::move_only_function<void()> work = [&] {
+      made = guarded([&] { return answer(exchange); });
+    };
+    accepted = co_await on_lane(exchange.route->lane, Admission::kIfRoom, std::move(work));
   };
-  const bool accepted = co_await on_lane(exchange.route->lane, Admission::kIfRoom, std::move(work));
+  if (exchange.route->ends_with_client) {
+    using namespace asio::experimental::awaitable_operators;
+    disarm();
+    exchange.head.request.client_left = exchange.client_left.get_token();
+    // The end of run() ends the watch; that of the watch leaves run() to come to its own.
+    co_await (run() || watch(exchange));
+  } else {
+    co_await run();
+  }
   if (!accepted) {
     refuse(exchange, lane_full());
   } else if (!made) {
     exchange.gone = true;
-  } else if (!*made) {
-    refuse(exchange, made->error());
+  } else if (!*made || !**made) {
+    refuse(exchange, !*made ? made->error() : (*made)->error());
   } else {
-    exchange.answer = std::move(**made);
+    exchange.answer = std::move(***made);
+  }
+}
+
+/// On the route's lane, where it may take its time to inflate a body.
+Result<Response> Connection::answer(Exchange& exchange) {
+  Request& request = exchange.head.request;
+  if (exchange.coding != ContentCoding::kIdentity) {
+    STRATA_ASSIGN_OR_RETURN(request.body,
+                            inflate_body(exchange.coding, request.body, exchange.body_bytes_max));
+  }
+  return exchange.route->handler(request);
+}
+
+/// Sees the client leave while its request is worked on. What it sends meanwhile is the next
+/// request's.
+Connection::Awaitable<void> Connection::watch(Exchange& exchange) {
+  std::string piece(kReadBytes, '\0');
+  while (inbox_.size() < kAheadBytesMax) {
+    const auto [error, bytes] =
+        co_await socket_.async_read_some(asio::buffer(piece.data(), piece.size()), kAsTuple);
+    inbox_.append(piece, 0, bytes);
+    // Called off between two reads, the next one would not hear of it.
+    const auto state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() != asio::cancellation_type::none) co_return;
+    if (error) {
+      exchange.client_left.request_stop();
+      co_return;
+    }
   }
 }
 
@@ -531,6 +592,12 @@ void Connection::arm(std::chrono::milliseconds deadline) {
     error_code ignored;  // nothing to cancel: the next operation sees timed_out_
     self->socket_.cancel(ignored);
   });
+}
+
+void Connection::disarm() {
+  timed_out_ = false;
+  ++deadline_round_;
+  timer_.cancel();
 }
 
 /// Whether nothing more will come from the client, as when it left.

@@ -9,10 +9,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
 #include "http/head.h"
+#include "http/inflate.h"
 #include "http/lane_pool.h"
 #include "http/reply.h"
 #include "http/router.h"
@@ -60,6 +62,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Head head;
     const Route* route = nullptr;
     std::uint64_t body_bytes_max = limits::kControlBodyBytesMax;
+    ContentCoding coding = ContentCoding::kIdentity;
+    std::stop_source client_left;
     std::optional<Response> answer;
     bool gone = false;  // nobody is there to answer
     bool body_unread = false;
@@ -78,10 +82,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void take_head(Exchange& exchange, std::size_t length);
   void direct(Exchange& exchange);
   Awaitable<void> admit(Exchange& exchange);
+  void settle_coding(Exchange& exchange) const;
   Awaitable<void> read_body(Exchange& exchange);
   Awaitable<void> read_sized_body(Exchange& exchange);
   Awaitable<void> read_chunked_body(Exchange& exchange);
   Awaitable<void> handle(Exchange& exchange);
+  static Result<Response> answer(Exchange& exchange);
+  Awaitable<void> watch(Exchange& exchange);
   Awaitable<void> reply(Exchange& exchange);
   Awaitable<bool> send_source(Exchange& exchange, BodyFraming framing,
                               std::unique_ptr<BodySource> source, bool wanted);
@@ -101,6 +108,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   /// Sets the deadline of what follows.
   void arm(std::chrono::milliseconds deadline);
+  void disarm();
   /// Nothing of a request is here; a CR LF between requests is not a request.
   bool nothing_asked() const { return std::string_view("\r\n").starts_with(inbox_); }
   bool peer_reset();

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,11 +26,13 @@ struct Request {
   std::map<std::string, std::string> query;   // decoded; the last of equal names
   std::map<std::string, std::string> params;  // the route's `{name}` parts, decoded
   Headers headers;
-  std::string body;
+  std::string body;                             // inflated
   std::optional<std::uint64_t> content_length;  // declared; chunked bodies have none
   WallTime arrived_at{};                        // the instant the head was read
   std::string request_id;
   std::string peer;  // address of the client
+  /// Asked to stop when the client leaves while the handler runs; on routes that end with it.
+  std::stop_token client_left;
 
   /// By name, any case; the first of equal ones.
   std::optional<std::string_view> header(std::string_view name) const;

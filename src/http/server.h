@@ -34,12 +34,19 @@ struct Route {
   Lane lane = Lane::kControl;
   Admit admit;  // none: kControlBodyBytesMax
   Handler handler;
+  /// The body may come compressed with gzip or zstd; admit's limit holds for it before and after.
+  /// Otherwise any Content-Encoding but identity is kUnsupportedEncoding.
+  bool takes_encodings = false;
+  /// A client that closes its connection, or only its sending half (the two look alike), wants no
+  /// answer any more: Request::client_left is asked to stop. For what is long and changes nothing.
+  bool ends_with_client = false;
 };
 
 /// The server makes no error body itself: it asks for one, so that all look alike. `code` is one of
-/// kNotFound, kMethodNotAllowed, kBodyTooLarge, kBadRequest, kRequestTimeout, kUriTooLong,
-/// kHeadersTooLarge, kBusy, kInternal; `head` may be half empty when the head was not readable.
-/// Allow and Retry-After headers are added by the server. Called from any thread; must not block.
+/// kNotFound, kMethodNotAllowed, kBodyTooLarge, kBadRequest, kBadEncoding, kUnsupportedEncoding,
+/// kRequestTimeout, kUriTooLong, kHeadersTooLarge, kBusy, kInternal; `head` may be half empty when
+/// the head was not readable. Allow, Accept-Encoding and Retry-After headers are added by the
+/// server. Called from any thread; must not block.
 using ErrorPage = std::function<Response(const Error& error, const Request& head)>;
 
 /// Called once per answered request, from any thread.

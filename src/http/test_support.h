@@ -169,6 +169,7 @@ class RawClient {
 inline int status_of(Code code) {
   switch (code) {
     case Code::kBadRequest:
+    case Code::kBadEncoding:
       return 400;
     case Code::kNotFound:
       return 404;
@@ -180,6 +181,8 @@ inline int status_of(Code code) {
       return 413;
     case Code::kUriTooLong:
       return 414;
+    case Code::kUnsupportedEncoding:
+      return 415;
     case Code::kHeadersTooLarge:
       return 431;
     case Code::kBusy:
