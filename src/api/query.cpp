@@ -111,6 +111,7 @@ Result<kb::QueryRequest> read_query(const http::Request& request, const Format& 
                    static_cast<std::uint64_t>(limits::kQueryTimeoutDefault.count()),
                    static_cast<std::uint64_t>(limits::kQueryTimeoutCeiling.count())));
   query.timeout = std::chrono::milliseconds(timeout_ms);
+  query.cancel = request.client_left;
   return query;
 }
 

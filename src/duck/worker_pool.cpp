@@ -1,6 +1,7 @@
 #include "duck/worker_pool.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -9,6 +10,7 @@
 #include <iterator>
 #include <list>
 #include <mutex>
+#include <stop_token>
 #include <string_view>
 #include <utility>
 
@@ -58,6 +60,12 @@ Error timeout_error(milliseconds limit, std::string detail) {
       std::move(detail));
 }
 
+Error cancelled_error() {
+  return make_error(Code::kCancelled,
+                    "the query was ended because its client had closed the connection, or its "
+                    "sending half: keep both open until the answer is there");
+}
+
 Error worker_ended_error(std::string detail) {
   return make_error(Code::kBusy, "the worker ended while it ran the query: send it again",
                     std::move(detail));
@@ -84,6 +92,7 @@ struct Worker {
 struct Patience {
   SteadyTime give_up;
   milliseconds limit{0};
+  std::stop_token cancel{};
 };
 
 class Pool final : public WorkerPool {
@@ -172,6 +181,7 @@ std::list<Worker>::iterator Pool::find_idle(const std::string& kb_folder) {
 }
 
 Result<void> Pool::wait_for_place(std::unique_lock<std::mutex>& lock, const Patience& patience) {
+  if (patience.cancel.stop_requested()) return cancelled_error();
   if (queue_.empty() && has_place()) return {};
   if (queue_.size() >= options_.waiting_max) {
     return make_error(Code::kBusy, fmt::format("{} queries are waiting already: send it again in a "
@@ -181,10 +191,12 @@ Result<void> Pool::wait_for_place(std::unique_lock<std::mutex>& lock, const Pati
   // First come, first served: a newcomer that finds a place free behind others' backs still queues.
   const int ticket = 0;
   queue_.push_back(&ticket);
-  const bool served = changed_.wait_until(
-      lock, patience.give_up, [this, &ticket] { return queue_.front() == &ticket && has_place(); });
+  const bool served = changed_.wait_until(lock, patience.give_up, [this, &ticket, &patience] {
+    return patience.cancel.stop_requested() || (queue_.front() == &ticket && has_place());
+  });
   std::erase(queue_, &ticket);
   changed_.notify_all();
+  if (patience.cancel.stop_requested()) return cancelled_error();
   if (!served) {
     return make_error(Code::kBusy,
                       fmt::format("no worker became free within the query's {} ms: send it again",
@@ -196,6 +208,12 @@ Result<void> Pool::wait_for_place(std::unique_lock<std::mutex>& lock, const Pati
 Result<Worker> Pool::acquire(const std::string& kb_folder, const Patience& patience) {
   std::optional<Worker> known;
   std::optional<Worker> replaced;
+  const std::stop_callback wake(patience.cancel, [this] {
+    {
+      const std::lock_guard lock(mutex_);
+    }  // whoever looked just now waits by now
+    changed_.notify_all();
+  });
   {
     std::unique_lock lock(mutex_);
     STRATA_RETURN_IF_ERROR(wait_for_place(lock, patience));
@@ -304,6 +322,10 @@ std::map<std::string, std::uint64_t> Pool::deaths() const {
 
 Error Pool::lost(Worker& worker, const Error& cause, const Patience& patience) {
   Worker gone = std::move(worker);
+  if (patience.cancel.stop_requested()) {
+    discard(std::move(gone), {});
+    return cancelled_error();
+  }
   if (cause.code == Code::kTimeout) {
     discard(std::move(gone), kTimeoutReason);
     return timeout_error(patience.limit, "killed");
@@ -329,8 +351,14 @@ Error Pool::lost(Worker& worker, const Error& cause, const Patience& patience) {
 }
 
 Result<Frame> Pool::receive(Worker& worker, const Patience& patience) {
-  auto frame = receive_frame(worker.process->socket(), patience.give_up);
-  if (!frame) return lost(worker, frame.error(), patience);
+  auto frame = [&] {
+    // Ends the wait below; the worker itself is ended by lost().
+    const std::stop_callback hang_up(
+        patience.cancel, [socket = worker.process->socket()] { ::shutdown(socket, SHUT_RDWR); });
+    return receive_frame(worker.process->socket(), patience.give_up);
+  }();
+  const bool cancelled = patience.cancel.stop_requested();
+  if (!frame || cancelled) return lost(worker, frame ? Error{} : frame.error(), patience);
   return frame;
 }
 
@@ -377,7 +405,8 @@ Result<std::unique_ptr<RunningQuery>> Pool::query(const QuerySpec& spec) {
     return make_error(Code::kBadRequest, "the SQL holds a NUL character: take it out");
   }
   const SteadyTime deadline = now() + spec.timeout;
-  STRATA_ASSIGN_OR_RETURN(Worker worker, acquire(spec.source.kb_folder, {deadline, spec.timeout}));
+  STRATA_ASSIGN_OR_RETURN(Worker worker,
+                          acquire(spec.source.kb_folder, {deadline, spec.timeout, spec.cancel}));
   const auto left = std::chrono::ceil<milliseconds>(deadline - now());
   const QueryRequest request{
       .source = spec.source,
@@ -385,7 +414,7 @@ Result<std::unique_ptr<RunningQuery>> Pool::query(const QuerySpec& spec) {
       .format = spec.format,
       .rows_max = spec.rows_max,
       .timeout_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(left.count(), 0))};
-  const Patience patience{deadline + kKillGrace, spec.timeout};
+  const Patience patience{deadline + kKillGrace, spec.timeout, spec.cancel};
   STRATA_ASSIGN_OR_RETURN(const Frame frame,
                           ask(worker, FrameKind::kQuery, encode(request), patience));
   auto head = frame.kind == FrameKind::kHead

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct QuerySpec {
   ResultFormat format = ResultFormat::kJson;
   std::uint64_t rows_max = 0;
   std::chrono::milliseconds timeout{0};
+  std::stop_token cancel{};  // nobody wants the answer any more; of no use once query() returned
 };
 
 struct ResultColumn {
@@ -84,9 +86,9 @@ class WorkerPool {
 
   /// Errors: kSqlError, kSqlRefused, kUnknownTable (a missing view of raw_extracted included: the
   /// caller knows whether it is deferred; `detail` names it as `schema.name` in lower case when it
-  /// is known), kOutOfMemory, kTimeout, kBusy (no worker to be had),
-  /// kNotFound (the generation file is gone: resolve again), kIo (a file of the kb could not be
-  /// read). Messages carry no path.
+  /// is known), kOutOfMemory, kTimeout, kBusy (no worker to be had), kCancelled (its worker has
+  /// been ended), kNotFound (the generation file is gone: resolve again), kIo (a file of the kb
+  /// could not be read). Messages carry no path.
   virtual Result<std::unique_ptr<RunningQuery>> query(const QuerySpec& spec) = 0;
   /// In a worker of its own, which ends afterwards and may write `database_file` only.
   virtual Result<void> run_ddl(const DdlSpec& spec) = 0;

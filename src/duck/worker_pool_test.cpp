@@ -14,6 +14,7 @@
 #include <memory>
 #include <set>
 #include <sstream>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -422,6 +423,35 @@ TEST_F(WorkerPoolTest, AWorkerThatCrashesBlamesTheStatement) {
   EXPECT_EQ(waiting.get(),
             "SqlError: the query engine failed on this statement: write it another way");
   EXPECT_EQ(pool().deaths().at("crashed"), 1U);
+}
+
+TEST_F(WorkerPoolTest, ACancelledQueryEndsItsWorkerAndFreesItsPlace) {
+  options_.workers_max = 1;
+  make_kb("demo");
+  ASSERT_EQ(text("SELECT 1"), "[1]");
+  const pid_t worker = *children().begin();
+  std::stop_source running_left;
+  std::stop_source waiting_left;
+  const auto ask = [this](const std::stop_source& left) {
+    QuerySpec query = spec("demo", kEndlessSql);
+    query.timeout = limits::kQueryTimeoutCeiling;
+    query.cancel = left.get_token();
+    return std::async(std::launch::async, [this, query] { return code(query); });
+  };
+  auto running = ask(running_left);
+  wait_until_at_work(worker);
+  auto waiting = ask(waiting_left);
+  waiting_left.request_stop();
+  EXPECT_EQ(waiting.get(), "Cancelled");
+  EXPECT_TRUE(children().contains(worker));
+  running_left.request_stop();
+  EXPECT_EQ(running.get(), "Cancelled");
+  EXPECT_FALSE(children().contains(worker));
+  EXPECT_EQ(text("SELECT 2"), "[2]");
+  // It was our own doing: no death to count.
+  for (const auto& [reason, count] : pool().deaths()) EXPECT_EQ(count, 0U) << reason;
+  // One that was cancelled before it began.
+  EXPECT_EQ(ask(running_left).get(), "Cancelled");
 }
 
 TEST_F(WorkerPoolTest, AnIdleWorkerFoundDeadIsReplacedUnnoticed) {

@@ -26,7 +26,8 @@ Result<QueryAnswer> run_query(duck::WorkerPool& workers, Knowledgebase& knowledg
                        .sql = request.sql,
                        .format = request.format,
                        .rows_max = request.rows_max,
-                       .timeout = request.timeout};
+                       .timeout = request.timeout,
+                       .cancel = request.cancel};
   for (int attempt = 1;; ++attempt) {
     auto generation = knowledgebase.generations().newest();
     if (!generation) {

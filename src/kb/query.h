@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "base/error.h"
@@ -16,6 +17,7 @@ struct QueryRequest {
   duck::ResultFormat format = duck::ResultFormat::kJson;
   std::uint64_t rows_max = 0;
   std::chrono::milliseconds timeout{0};
+  std::stop_token cancel{};  // nobody wants the answer any more
 };
 
 struct QueryAnswer {
