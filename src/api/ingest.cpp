@@ -51,7 +51,9 @@ Result<void> check_media_type(const http::Request& head) {
     } else if (media_type == "text/csv") {
       hint = " (CSV goes in by: strata send KB STREAM FILE.csv)";
     } else if (media_type == "application/json") {
-      hint = " (one JSON object a line, not one JSON document)";
+      hint =
+          " (one JSON object a line, not one JSON document: jq -c '.[]' FILE makes lines of an "
+          "array)";
     }
     return make_error(Code::kUnsupportedMediaType,
                       fmt::format("A batch is application/x-ndjson, not '{}'{}. {}", media_type,
@@ -67,11 +69,21 @@ Result<void> check_media_type(const http::Request& head) {
   return {};
 }
 
-Result<void> check_encoding(const http::Request& head) {
-  const auto encoding = head.header("Content-Encoding");
-  if (!encoding || ascii_lower(*encoding) == "identity") return {};
-  return make_error(Code::kUnsupportedEncoding,
-                    "Compressed bodies are not taken yet; send the records as they are.");
+/// HTTP would take a POST without both for one with an empty body; what is meant is a lost body.
+Result<void> check_length(const http::Request& head) {
+  if (head.content_length || head.header("Transfer-Encoding")) return {};
+  return make_error(Code::kLengthRequired,
+                    fmt::format("The request has no body, or does not say how long it is: send "
+                                "Content-Length, or Transfer-Encoding: chunked. {}",
+                                working_curl(head)));
+}
+
+Result<bool> is_dry_run(const http::Request& head) {
+  const auto value = head.query.find("dry_run");
+  if (value == head.query.end() || value->second == "0" || value->second == "false") return false;
+  if (value->second == "1" || value->second == "true") return true;
+  return make_error(Code::kBadRequest,
+                    "dry_run is 1 (check the batch and store nothing) or 0; nothing was stored.");
 }
 
 /// Nothing: the client named no id.
@@ -89,17 +101,33 @@ Result<std::optional<BatchId>> read_batch_id(const http::Request& request) {
   return id;
 }
 
-http::Response render(const stream::Landed& landed) {
+json::object render(const stream::Landed& landed) {
   const io::BatchFacts& facts = landed.facts;
-  return json_response(200, json::object{{"batch_id", facts.batch_id},
-                                         {"rows", facts.rows},
-                                         {"columns", facts.columns},
-                                         {"bytes", facts.file_bytes},
-                                         {"file", "data/" + facts.batch_id + ".parquet"},
-                                         {"body_sha256", facts.body_sha256},
-                                         {"file_sha256", facts.file_sha256},
-                                         {"arrived_at", facts.arrived_at},
-                                         {"replayed", landed.replayed}});
+  return {{"batch_id", facts.batch_id},
+          {"rows", facts.rows},
+          {"columns", facts.columns},
+          {"bytes", facts.file_bytes},
+          {"file", "data/" + facts.batch_id + ".parquet"},
+          {"body_sha256", facts.body_sha256},
+          {"file_sha256", facts.file_sha256},
+          {"arrived_at", facts.arrived_at},
+          {"replayed", landed.replayed}};
+}
+
+http::Response respond(const json::object& body, bool has_id) {
+  http::Response response = json_response(200, body);
+  if (!has_id) response.headers.emplace_back("Strata-Warning", kWithoutId);
+  return response;
+}
+
+/// What the same request without dry_run would have been told. What only a landing makes is null: a
+/// file, and an id for a batch without one.
+http::Response respond_dry(const stream::Landed& landed, bool has_id) {
+  json::object body = render(landed);
+  if (!landed.replayed) body["bytes"] = body["file"] = body["file_sha256"] = nullptr;
+  if (!has_id) body["batch_id"] = nullptr;
+  body["dry_run"] = true;
+  return respond(body, has_id);
 }
 
 std::string_view result_name(const Error& error) {
@@ -113,11 +141,9 @@ std::string_view result_name(const Error& error) {
 
 Result<std::uint64_t> admit_batch(const http::Request& head, Services& services) {
   STRATA_ASSIGN_OR_RETURN(stream::Stream* const stream, stream_of(head, services));
+  STRATA_RETURN_IF_ERROR(is_dry_run(head));
+  STRATA_RETURN_IF_ERROR(check_length(head));
   STRATA_RETURN_IF_ERROR(check_media_type(head));
-  STRATA_RETURN_IF_ERROR(check_encoding(head));
-  if (head.query.contains("dry_run")) {
-    return make_error(Code::kNotYet, "dry_run is not built yet; nothing was stored.");
-  }
   if (const auto reason = services.root.degraded()) {
     return make_error(Code::kDegraded, "This Strata takes no batches now: " + *reason);
   }
@@ -126,30 +152,35 @@ Result<std::uint64_t> admit_batch(const http::Request& head, Services& services)
 
 Result<http::Response> post_batch(const http::Request& request, Services& services) {
   STRATA_ASSIGN_OR_RETURN(stream::Stream* const stream, stream_of(request, services));
+  STRATA_ASSIGN_OR_RETURN(const bool dry_run, is_dry_run(request));
   const Metrics::StreamLabels labels{stream->knowledgebase().id().str(), stream->id().str()};
+  const auto count = [&](std::string_view result) {
+    if (!dry_run) services.metrics.count_batch(labels, result);
+  };
   auto id = read_batch_id(request);
   if (!id) {
-    stream::keep_rejected(services.stream_services, *stream, request.body, id.error());
-    services.metrics.count_batch(labels, "rejected");
+    if (!dry_run) {
+      stream::keep_rejected(services.stream_services, *stream, request.body, id.error());
+    }
+    count("rejected");
     return std::move(id).error();
   }
-  const auto landed =
-      stream::land(services.stream_services, *stream,
-                   {.body = request.body, .id = *id, .arrived_at = request.arrived_at});
+  const auto landed = stream::land(
+      services.stream_services, *stream,
+      {.body = request.body, .id = *id, .arrived_at = request.arrived_at, .dry_run = dry_run});
   if (!landed) {
     const stream::Refusal& refusal = landed.error();
-    services.metrics.count_batch(labels, result_name(refusal.error));
+    count(result_name(refusal.error));
     if (refusal.rejection) return batch_problem(refusal.error, *refusal.rejection, request);
     return refusal.error;
   }
-  services.metrics.count_batch(labels, landed->replayed ? "replayed" : "landed");
+  if (dry_run) return respond_dry(*landed, id->has_value());
+  count(landed->replayed ? "replayed" : "landed");
   if (!landed->replayed) services.metrics.count_rows(labels, landed->facts.rows);
   // The 200 promises landing; that the rows can be queried at once is a courtesy with a limit.
   services.views.want_and_wait_if_few(*stream, limits::kFirstViewWait);
   services.metrics.observe_ack(services.clock.wall() - request.arrived_at);
-  http::Response response = render(*landed);
-  if (!*id) response.headers.emplace_back("Strata-Warning", kWithoutId);
-  return response;
+  return respond(render(*landed), id->has_value());
 }
 
 }  // namespace strata::api

@@ -59,7 +59,7 @@ inline constexpr Operation kRows[] = {
     {"queryByAddress", "GET", STRATA_OF_KB "/query", kQuery, kRead, run_query,
      "Run one SELECT given as ?sql="},
     {"ingest", "POST", STRATA_OF_KB "/ingest/{stream}", kCommit, kIngest, post_batch,
-     "Land one batch", admit_batch},
+     "Land one batch", admit_batch, /*takes_encodings=*/true},
 };
 #undef STRATA_OF_KB
 // clang-format on

@@ -37,6 +37,7 @@ struct Operation {
   HandleFunction handle;
   std::string_view summary;
   AdmitFunction admit = nullptr;  // none: kControlBodyBytesMax
+  bool takes_encodings = false;   // http::Route's
 };
 
 /// Every route there is.

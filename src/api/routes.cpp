@@ -64,17 +64,26 @@ std::vector<http::Route> make_routes(Services& services) {
                       .pattern = std::string(operation.pattern),
                       .lane = operation.lane,
                       .admit = admission(operation, services),
-                      .handler = handler(operation.handle, services)});
+                      .handler = handler(operation.handle, services),
+                      .takes_encodings = operation.takes_encodings,
+                      .ends_with_client = operation.lane == http::Lane::kQuery});
   }
   return routes;
 }
 
 http::Response error_page(const Error& error, const http::Request& head, Services& services) {
-  if (error.code != Code::kBodyTooLarge) return problem(error, head);
-  Error too_large = error;
-  too_large.message += " Split it: strata send does.";
-  if (is_ingest(head)) count_refused(head, services, "too_large");
-  return problem(too_large, head);
+  if (error.code == Code::kBodyTooLarge) {
+    Error too_large = error;
+    too_large.message += " Split it: strata send does.";
+    if (is_ingest(head)) count_refused(head, services, "too_large");
+    return problem(too_large, head);
+  }
+  const bool bad_encoding = error.code == Code::kBadEncoding;
+  if (is_ingest(head) && (bad_encoding || error.code == Code::kUnsupportedEncoding)) {
+    count_refused(head, services, "rejected");
+  }
+  if (bad_encoding) return batch_problem(error, {{{0, "", error.message}}, 1, ""}, head);
+  return problem(error, head);
 }
 
 }  // namespace strata::api

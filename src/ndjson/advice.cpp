@@ -10,8 +10,10 @@ namespace {
 constexpr std::string_view kSpace = " \t\r\n";
 
 NotText compressed(std::string_view name) {
-  return {fmt::format("The body is {} data, not text: send the records uncompressed.", name),
-          "The body is compressed, which is not taken yet: send it as it was before."};
+  return {fmt::format("The body is {} data, not text: say so with Content-Encoding, or send the "
+                      "records uncompressed.",
+                      name),
+          fmt::format("The body is compressed: add the header Content-Encoding: {}.", name)};
 }
 
 /// Takes the first line that is not blank off `body`, without the white space around it.

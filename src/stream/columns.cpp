@@ -71,6 +71,12 @@ void Columns::List::add(const std::string& name) {
   if (by_folded.emplace(ascii_lower(name), names.size()).second) names.push_back(name);
 }
 
+Result<void> Columns::List::extend(std::span<const std::string> wanted) {
+  for (const std::string& name : wanted) add(name);
+  if (names.size() > limits::kColumnsPerStreamMax) return too_many(names.size());
+  return {};
+}
+
 Columns::Columns(io::FileSystem& fs, io::Publisher& publisher, parquet::BatchWriter& writer,
                  std::unique_ptr<io::Directory> folder)
     : fs_(fs), publisher_(publisher), writer_(writer), folder_(std::move(folder)) {}
@@ -129,6 +135,19 @@ Result<std::optional<std::vector<std::string>>> Columns::lookup(
   return newest.stored(names);
 }
 
+Result<std::vector<std::string>> Columns::newest() {
+  STRATA_ASSIGN_OR_RETURN(List list, read_newest());
+  return std::move(list.names);
+}
+
+Result<std::vector<std::string>> Columns::foresee(std::span<const std::string> names) {
+  STRATA_ASSIGN_OR_RETURN(List list, read_newest());
+  STRATA_RETURN_IF_ERROR(list.extend(names));
+  auto stored = list.stored(names);
+  STRATA_CHECK(stored.has_value());
+  return std::move(*stored);
+}
+
 Result<std::vector<std::string>> Columns::store(std::span<const std::string> names) {
   {
     const std::lock_guard lock(list_mutex_);
@@ -138,9 +157,8 @@ Result<std::vector<std::string>> Columns::store(std::span<const std::string> nam
   for (int i = 0; i < kRaceTries; ++i) {
     STRATA_ASSIGN_OR_RETURN(List list, read_newest());
     if (!list.stored(names)) {
-      for (const std::string& name : names) list.add(name);
       // Checked on the list that is published next to the one that won, so no race passes the cap.
-      if (list.names.size() > limits::kColumnsPerStreamMax) return too_many(list.names.size());
+      STRATA_RETURN_IF_ERROR(list.extend(names));
       ++list.number;
       const auto published = publish(list);
       if (!published && published.error().code == Code::kExists) continue;

@@ -31,11 +31,16 @@ class Columns {
   /// added first, durably. kBadBatch: the stream would pass its cap of columns.
   Result<std::vector<std::string>> store(std::span<const std::string> names);
 
-  /// The same without adding: nothing where a name is unknown.
+  /// What store() would answer now, without adding: for what is only checked.
+  Result<std::vector<std::string>> foresee(std::span<const std::string> names);
+
+  /// The same as store() without adding: nothing where a name is unknown.
   Result<std::optional<std::vector<std::string>>> lookup(std::span<const std::string> names);
 
   /// In order, as far as this process knows.
   std::vector<std::string> list() const;
+  /// As the folder has them now; they are not taken over.
+  Result<std::vector<std::string>> newest();
   /// Takes over what other processes added, once the anchor shows it.
   Result<void> reload();
 
@@ -51,6 +56,8 @@ class Columns {
     /// Nothing where a name is unknown.
     std::optional<std::vector<std::string>> stored(std::span<const std::string> wanted) const;
     void add(const std::string& name);
+    /// kBadBatch: more than the cap.
+    Result<void> extend(std::span<const std::string> wanted);
   };
 
   Result<List> read_newest();

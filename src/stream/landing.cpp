@@ -94,6 +94,7 @@ class Attempt {
     const auto same = same_content(seen.facts);
     if (!same) return refuse(same.error());
     if (!*same) return refuse(reused(id_, seen.facts, body_sha256_));
+    if (batch_.dry_run) return Landed{seen.facts, true};
     auto confirmed = stream_.publisher().confirm(id_, seen);
     if (!confirmed) return refuse(std::move(confirmed).error());
     count_finished(*confirmed);
@@ -113,11 +114,9 @@ class Attempt {
     auto cells = ndjson::parse(batch_.body,
                                {stream_.receiver().columns.value_or(std::vector<std::string>{})});
     if (!cells) return reject(std::move(cells).error());
-    if (cells->columns.empty() && stream_.columns().list().empty()) {
-      // Another process may have registered some.
-      if (auto reloaded = stream_.columns().reload(); !reloaded) return refuse(reloaded.error());
-    }
-    if (cells->columns.empty() && stream_.columns().list().empty()) {
+    const auto has_columns = cells->columns.empty() ? stream_has_columns() : Result<bool>(true);
+    if (!has_columns) return refuse(has_columns.error());
+    if (!*has_columns) {
       return reject(
           one_reason("no record of the body names a column, and the stream has none yet."));
     }
@@ -128,7 +127,8 @@ class Attempt {
                       "Split it: strata send does.",
                       cells->row_count(), cells->columns.size(), limits::kCellsPerBatchMax)));
     }
-    auto stored = stream_.columns().store(cells->columns);
+    auto stored = batch_.dry_run ? stream_.columns().foresee(cells->columns)
+                                 : stream_.columns().store(cells->columns);
     if (!stored && stored.error().code == Code::kBadBatch) {
       return reject(one_reason(stored.error().message));
     }
@@ -144,6 +144,7 @@ class Attempt {
                          .content_sha256 = content_sha256(*cells, *stored),
                          .file_sha256 = {},
                          .file_bytes = 0};
+    if (batch_.dry_run) return Landed{facts, false};
     auto published =
         stream_.publisher().publish(id_, [&](const std::string& path, const std::string& attempt) {
           facts.attempt = attempt;
@@ -151,6 +152,14 @@ class Attempt {
         });
     if (!published) return refuse(std::move(published).error());
     return settle(*published, facts);
+  }
+
+  Result<bool> stream_has_columns() {
+    if (!stream_.columns().list().empty()) return true;
+    // Another process may have registered some.
+    STRATA_ASSIGN_OR_RETURN(const auto newest, stream_.columns().newest());
+    if (!newest.empty() && !batch_.dry_run) STRATA_RETURN_IF_ERROR(stream_.columns().reload());
+    return !newest.empty();
   }
 
   Result<void> write(const io::BatchFacts& facts, const CellTable& cells,
@@ -201,6 +210,12 @@ class Attempt {
                    : fmt::format("line {}: {} Nothing landed.", first.line, first.reason);
     }
     if (!rejection.advice.empty()) detail += " " + rejection.advice;
+    if (!batch_.dry_run) keep(detail, rejection);
+    return std::unexpected(
+        Refusal{make_error(Code::kBadBatch, std::move(detail)), std::move(rejection)});
+  }
+
+  void keep(std::string_view detail, const ndjson::Rejection& rejection) {
     const ReasonFile reason{
         .name = id_.str(), .code = "bad_batch", .detail = detail, .body_sha256 = body_sha256_};
     ignore(
@@ -208,8 +223,6 @@ class Attempt {
                                 .body = batch_.body,
                                 .reason_json = reason_json(reason, batch_.arrived_at, rejection)}),
         "failed/ is best effort; the answer carries the reasons");
-    return std::unexpected(
-        Refusal{make_error(Code::kBadBatch, std::move(detail)), std::move(rejection)});
   }
 
   const StreamServices& services_;

@@ -19,6 +19,7 @@ struct Batch {
   std::string_view body;      // inflated
   std::optional<BatchId> id;  // none: one is generated, and a retry would add the rows again
   WallTime arrived_at{};
+  bool dry_run = false;  // judged only: nothing is stored, kept in failed/ or counted
 };
 
 struct Landed {
@@ -34,7 +35,8 @@ struct Refusal {
 
 /// Lands one batch, or finds that it landed before. When it returns Landed, the batch is durable:
 /// its file and its name are on stable storage. Errors: kBadBatch (a copy is kept in failed/),
-/// kBatchIdReused, kDegraded, kDiskFull, kIo, kBusy.
+/// kBatchIdReused, kDegraded, kDiskFull, kIo, kBusy. Of a dry run that would land, the facts that
+/// only a file has (attempt, bytes, its digest) are empty.
 /// Takes no kb lock, touches no catalog and no DuckDB file, lists no folder.
 std::expected<Landed, Refusal> land(const StreamServices& services, Stream& stream,
                                     const Batch& batch);

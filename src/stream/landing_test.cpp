@@ -109,6 +109,51 @@ TEST_F(LandingTest, ARejectedBatchKeepsItsBodyAndDoesNotConsumeItsId) {
   EXPECT_FALSE(mended->replayed);
 }
 
+TEST_F(LandingTest, ADryRunJudgesAsTheRealOneWouldAndWritesNothing) {
+  Process process(world_);
+  Stream& stream = process.stream("s");
+  const auto first = process.land(stream, "taken", "{\"a\":1}\n");
+  ASSERT_TRUE(first);
+  const auto rehearse = [&](const std::string& id, const std::string& body) {
+    return land(*process.services, stream,
+                {.body = body,
+                 .id = BatchId::parse(id).value(),
+                 .arrived_at = world_.clock.wall(),
+                 .dry_run = true});
+  };
+  const auto would = rehearse("new", "{\"A\":1,\"b\":2}\n{}\n");
+  ASSERT_TRUE(would);
+  EXPECT_FALSE(would->replayed);
+  EXPECT_EQ(would->facts.rows, 2U);
+  EXPECT_EQ(would->facts.columns, 2U);
+  EXPECT_EQ(would->facts.file_bytes, 0U);
+
+  const auto replay = rehearse("taken", "{ \"a\": 1 }");
+  ASSERT_TRUE(replay);
+  EXPECT_TRUE(replay->replayed);
+  EXPECT_EQ(replay->facts, first->facts);
+
+  const auto reused = rehearse("taken", "{\"a\":2}\n");
+  ASSERT_FALSE(reused);
+  EXPECT_EQ(reused.error().error.code, Code::kBatchIdReused);
+  const auto rejected = rehearse("bad", "{\"a\":1}\nnot json\n");
+  ASSERT_FALSE(rejected);
+  EXPECT_EQ(rejected.error().error.code, Code::kBadBatch);
+  EXPECT_EQ(rejected.error().rejection->errors.front().line, 2U);
+  std::string wide = "{";
+  for (std::size_t i = 0; i < limits::kColumnsPerStreamMax; ++i) {
+    wide += fmt::format("{}\"c{}\":1", i == 0 ? "" : ",", i);
+  }
+  const auto too_wide = rehearse("wide", wide + "}");
+  ASSERT_FALSE(too_wide);
+  EXPECT_THAT(too_wide.error().error.message, HasSubstr("would have 1025 columns"));
+
+  EXPECT_EQ(data_files("s"), std::set<std::string>{"taken.parquet"});
+  EXPECT_EQ(stream.columns().list(), std::vector<std::string>{"a"});
+  EXPECT_EQ(stream.rejects().kept().count, 0U);
+  EXPECT_EQ(stream.numbers().totals().files, 1U);
+}
+
 TEST_F(LandingTest, AnEmptyRecordNeedsAStreamWithColumns) {
   Process process(world_);
   Stream& stream = process.stream("s");

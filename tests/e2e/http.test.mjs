@@ -157,8 +157,8 @@ test('without a media type a page is refused, a program is not', async () => {
   }
 });
 
-test('compressed bodies are refused by name', async () => {
-  for (const encoding of ['gzip', 'br', 'zstd', 'gzip, gzip']) {
+test('encodings that are not taken are refused by name', async () => {
+  for (const encoding of ['br', 'deflate', 'gzip, gzip']) {
     const answer = await server.post('demo', 'events', ndjson([{ a: '1' }]), {
       id: 'encoded', headers: { 'Content-Encoding': encoding },
     });
