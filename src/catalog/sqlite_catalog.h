@@ -27,8 +27,8 @@ std::unique_ptr<Catalog> make_sqlite_catalog(const std::string& path);
 std::unique_ptr<RootCatalog> make_sqlite_root_catalog(const std::string& path);
 
 /// A copy of either catalog as one transaction saw it, by SQLite's backup API, while others write.
-/// `to` must not exist; it is durable when this returns. Nothing at `from`: nothing is made, because
-/// a catalog is an index that is rebuilt. Errors: kBusy, kDiskFull, kIo.
+/// `to` must not exist; it is durable when this returns. Nothing at `from`: nothing is made,
+/// because a catalog is an index that is rebuilt. Errors: kBusy, kDiskFull, kIo.
 Result<void> back_up_sqlite(const std::string& from, const std::string& to);
 
 }  // namespace strata::catalog
