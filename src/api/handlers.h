@@ -37,6 +37,11 @@ Result<http::Response> post_batch(const http::Request& request, Services& servic
 Result<http::Response> list_tables(const http::Request& request, Services& services);
 Result<http::Response> list_documents(const http::Request& request, Services& services);
 
+Result<http::Response> get_whoami(const http::Request& request, Services& services);
+Result<http::Response> post_token(const http::Request& request, Services& services);
+Result<http::Response> get_tokens(const http::Request& request, Services& services);
+Result<http::Response> delete_token(const http::Request& request, Services& services);
+
 Result<http::Response> run_query(const http::Request& request, Services& services);
 
 /// The kb a route names; an id that is no id is answered as an unknown one.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "api/caller.h"
 #include "api/handlers.h"
 #include "api/json.h"
 
@@ -40,11 +41,12 @@ Result<http::Response> post_knowledgebase(const http::Request& request, Services
   return json_response(201, render(*made));
 }
 
-Result<http::Response> list_knowledgebases(const http::Request&, Services& services) {
+Result<http::Response> list_knowledgebases(const http::Request& request, Services& services) {
+  STRATA_ASSIGN_OR_RETURN(const Caller caller, caller_of(request, services));
   STRATA_ASSIGN_OR_RETURN(const auto knowledgebases, services.knowledgebases.list());
   json::array list;
   for (const kb::Knowledgebase* knowledgebase : knowledgebases) {
-    list.push_back(render(*knowledgebase));
+    if (caller.sees(knowledgebase->id().str())) list.push_back(render(*knowledgebase));
   }
   return json_response(200, json::object{{"knowledgebase", std::move(list)}});
 }

@@ -17,7 +17,7 @@ enum class Access : std::uint8_t {
   kOpen,          // no token
   kAnyToken,      // any that is valid; the answer shows only what it may see
   kIngest,        // ingest of the stream
-  kIngestOrRead,  // ingest of the stream, or read of the kb
+  kIngestOrRead,  // ingest of the stream (named none: of any), or read of the kb
   kRead,          // read of the kb
   kModel,         // model of the kb
   kAdmin,

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "api/caller.h"
 #include "api/handlers.h"
 #include "api/json.h"
 
@@ -110,9 +111,13 @@ Result<http::Response> post_receiver(const http::Request& request, Services& ser
 Result<http::Response> list_receivers(const http::Request& request, Services& services) {
   STRATA_ASSIGN_OR_RETURN(kb::Knowledgebase* const knowledgebase,
                           knowledgebase_of(request, services));
+  STRATA_ASSIGN_OR_RETURN(const Caller caller, caller_of(request, services));
   STRATA_ASSIGN_OR_RETURN(const auto streams, services.streams.list(*knowledgebase));
   json::array list;
-  for (stream::Stream* stream : streams) list.push_back(render(*stream));
+  for (stream::Stream* stream : streams) {
+    const bool seen = caller.sees(knowledgebase->id().str(), stream->id().str());
+    if (seen) list.push_back(render(*stream));
+  }
   return json_response(200, json::object{{"receivers", std::move(list)}});
 }
 

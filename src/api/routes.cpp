@@ -5,6 +5,7 @@
 #include <expected>
 #include <utility>
 
+#include "api/caller.h"
 #include "api/handlers.h"
 #include "api/operations.h"
 #include "api/problem.h"
@@ -20,12 +21,48 @@ void log_failure(const Error& error, const http::Request& request) {
                 error.message, error.detail);
 }
 
-http::Handler handler(HandleFunction handle, Services& services) {
-  return [handle, &services](const http::Request& request) {
-    auto response = handle(request, services);
-    if (response) return std::move(*response);
-    log_failure(response.error(), request);
-    return problem(response.error(), request);
+/// The problem as the caller may read it.
+http::Response refusal(Error error, const http::Request& request, Services& services) {
+  log_failure(error, request);
+  if (error.code == Code::kUnknownKnowledgebase || error.code == Code::kUnknownStream) {
+    const auto caller = caller_of(request, services);
+    error = caller ? as_seen_by(*caller, std::move(error), request) : caller.error();
+  }
+  return problem(error, request);
+}
+
+/// An answer that goes on for long ends with the token that asked for it.
+class SourceOfToken final : public http::BodySource {
+ public:
+  SourceOfToken(std::unique_ptr<http::BodySource> source, const Operation& operation,
+                const http::Request& request, Services& services)
+      : source_(std::move(source)), operation_(operation), services_(services) {
+    head_.params = request.params;
+    head_.headers = request.headers;
+  }
+
+  Result<std::optional<std::string>> next() override {
+    STRATA_RETURN_IF_ERROR(authorize(operation_, head_, services_));
+    return source_->next();
+  }
+  std::chrono::milliseconds pause() const override { return source_->pause(); }
+
+ private:
+  const std::unique_ptr<http::BodySource> source_;
+  const Operation& operation_;
+  Services& services_;
+  http::Request head_;  // what authorize() goes by
+};
+
+http::Handler handler(const Operation& operation, Services& services) {
+  return [&operation, &services](const http::Request& request) {
+    auto response = operation.handle(request, services);
+    if (!response) return refusal(std::move(response).error(), request, services);
+    if (response->source && needs_token(operation, services)) {
+      response->source = std::make_unique<SourceOfToken>(std::move(response->source), operation,
+                                                         request, services);
+    }
+    return std::move(*response);
   };
 }
 
@@ -44,15 +81,25 @@ void count_refused(const http::Request& head, Services& services, std::string_vi
 http::Admit admission(const Operation& operation, Services& services) {
   return [&operation,
           &services](const http::Request& head) -> std::expected<std::uint64_t, http::Response> {
+    // Before anything else is looked at: no handler and no counter meets a caller that may not.
+    if (const auto allowed = authorize(operation, head, services); !allowed) {
+      log_failure(allowed.error(), head);
+      return std::unexpected(problem(allowed.error(), head));
+    }
     if (operation.admit == nullptr) return limits::kControlBodyBytesMax;
     const auto limit = operation.admit(head, services);
     if (limit) return *limit;
     if (is_ingest(head)) {
       count_refused(head, services, status_of(limit.error().code) < 500 ? "rejected" : "error");
     }
-    log_failure(limit.error(), head);
-    return std::unexpected(problem(limit.error(), head));
+    return std::unexpected(refusal(limit.error(), head, services));
   };
+}
+
+/// A look at the tokens may wait for the disk, which no thread of the sockets does.
+http::Lane lane_of(const Operation& operation, const Services& services) {
+  const bool may_wait = operation.lane == http::Lane::kInline && needs_token(operation, services);
+  return may_wait ? http::Lane::kControl : operation.lane;
 }
 
 }  // namespace
@@ -62,9 +109,9 @@ std::vector<http::Route> make_routes(Services& services) {
   for (const Operation& operation : operations()) {
     routes.push_back({.method = std::string(operation.method),
                       .pattern = std::string(operation.pattern),
-                      .lane = operation.lane,
+                      .lane = lane_of(operation, services),
                       .admit = admission(operation, services),
-                      .handler = handler(operation.handle, services),
+                      .handler = handler(operation, services),
                       .takes_encodings = operation.takes_encodings,
                       .ends_with_client = operation.lane == http::Lane::kQuery});
   }

@@ -7,15 +7,24 @@
 #include "duck/worker_pool.h"
 #include "kb/knowledgebases.h"
 #include "kb/root.h"
+#include "kb/tokens.h"
 #include "lock/kb_lock.h"
 #include "stream/streams.h"
 
 namespace strata::api {
 
+/// Whether requests need a token. Without one every request has all rights.
+struct AuthOptions {
+  bool required = false;
+  bool metrics_too = false;  // and the operations that are open otherwise
+};
+
 /// What handlers work with. Made by app/, outlives every request.
 struct Services {
   const Clock& clock;
   kb::Root& root;
+  kb::Tokens& tokens;
+  AuthOptions auth;
   kb::Knowledgebases& knowledgebases;
   duck::WorkerPool& workers;      // for readers' queries
   duck::WorkerPool& own_workers;  // for views and DDL

@@ -4,11 +4,13 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "app/backup_command.h"
 #include "app/config.h"
+#include "app/offline_tokens.h"
 #include "app/serve.h"
 #include "base/clock.h"
 #include "cli/cli.h"
@@ -46,6 +48,17 @@ void add_serve_command(CLI::App& app, ServeArguments& arguments, cli::CommandCon
       ->add_option("--allow-host", arguments.hosts,
                    "A Host name to answer for besides localhost; may be repeated")
       ->delimiter(',');
+  const std::map<std::string, bool> required{{"off", false}, {"required", true}};
+  serve_command
+      ->add_option("--auth", options.auth.required,
+                   "off: every request may do all; required: each needs a token; off is for this "
+                   "machine's own addresses only")
+      ->transform(CLI::CheckedTransformer(required))
+      ->type_name("off|required")
+      ->default_str("off");
+  serve_command->add_flag("--metrics-auth", options.auth.metrics_too,
+                          "With --auth required: /healthz, /readyz, /metrics and /openapi.json "
+                          "need a token too");
   serve_command->add_option("--log-format", options.log_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
@@ -68,6 +81,9 @@ int run(int argc, char** argv) {
 
   SystemClock clock;
   cli::CommandContext context = cli::system_context(clock);
+  context.offline = [&clock](const std::string& data, const cli::ControlRequest& request) {
+    return answer_offline(clock, data, request);
+  };
   CLI::App app("Strata: records in over HTTP, one Parquet file a batch, rows out over SQL.",
                "strata");
   app.set_version_flag("--version",

@@ -4,14 +4,16 @@
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <future>
 #include <memory>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "api/routes.h"
+#include "app/listen_address.h"
 #include "app/log.h"
 #include "app/signals.h"
 #include "base/limits.h"
@@ -25,29 +27,18 @@ namespace {
 
 constexpr std::size_t kCommitThreads = 8;
 
-struct Address {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-Result<Address> parse_address(const std::string& text) {
-  const Error bad =
-      make_error(Code::kBadRequest,
-                 fmt::format("--listen takes HOST:PORT, such as 127.0.0.1:8080, not '{}'.", text));
-  const auto colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) return bad;
-  Address address{.host = text.substr(0, colon)};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, address.port);
-  if (error != std::errc() || stop != end) return bad;
-  if (address.host == "localhost") address.host = "127.0.0.1";
-  if (address.host == "[::1]") address.host = "::1";
-  if (address.host != "::1" && !address.host.starts_with("127.")) {
-    return make_error(Code::kBadRequest,
-                      "Strata listens on this machine's own addresses only until tokens are built: "
-                      "use --listen 127.0.0.1:8080.");
+/// Nobody beyond this machine gets at a server that asks for no token.
+Result<void> check_exposure(const ServeOptions& options, const ListenAddress& address) {
+  if (options.auth.metrics_too && !options.auth.required) {
+    return make_error(Code::kBadRequest, "--metrics-auth goes with --auth required.");
   }
-  return address;
+  if (address.is_loopback() || options.auth.required) return {};
+  return make_error(
+      Code::kBadRequest,
+      fmt::format("--listen {} can be reached from other machines, which needs tokens. Make the "
+                  "first one, then start with --auth required: "
+                  "strata token create --data {} --scope admin --expires 90d",
+                  options.listen, options.data));
 }
 
 /// Every stream holds a few folders open.
@@ -61,26 +52,33 @@ void raise_descriptor_limit() {
 /// Everything the server is made of, in the order it is built; it goes in the other.
 class Composition {
  public:
-  static Result<std::unique_ptr<Composition>> build(const ServeOptions& options);
+  static Result<std::unique_ptr<Composition>> build(const ServeOptions& options,
+                                                    const ListenAddress& address);
   ~Composition() { stop(); }
   Composition(const Composition&) = delete;
   Composition& operator=(const Composition&) = delete;
-  explicit Composition(const ServeOptions& options) : options_(options) {}
+  Composition(const ServeOptions& options, ListenAddress address)
+      : options_(options), address_(std::move(address)) {}
 
-  Result<void> listen(const Address& address);
+  Result<void> listen();
   void each_second();
   void stop();
   std::uint16_t port() const { return server_->port(); }
 
  private:
   Result<void> build_parts();
+  Result<void> check_tokens();
+  void log_token_problems();
 
   const ServeOptions options_;
+  const ListenAddress address_;
   SystemClock clock_;
   lock::AcquisitionCounter acquisitions_;
   api::Metrics metrics_;
   std::unique_ptr<io::FileSystem> fs_ = io::make_posix_file_system();
   std::unique_ptr<kb::Root> root_;
+  std::unique_ptr<kb::Tokens> tokens_;
+  std::vector<std::string> token_problems_;  // told already
   std::unique_ptr<duck::WorkerPool> query_workers_;
   /// For views and DDL, so that readers who keep every worker busy cannot hold up a first landing.
   std::unique_ptr<duck::WorkerPool> own_workers_;
@@ -94,8 +92,9 @@ class Composition {
   std::atomic<http::Server*> serving_ = nullptr;
 };
 
-Result<std::unique_ptr<Composition>> Composition::build(const ServeOptions& options) {
-  auto composition = std::make_unique<Composition>(options);
+Result<std::unique_ptr<Composition>> Composition::build(const ServeOptions& options,
+                                                        const ListenAddress& address) {
+  auto composition = std::make_unique<Composition>(options, address);
   STRATA_RETURN_IF_ERROR(composition->build_parts());
   return composition;
 }
@@ -104,6 +103,8 @@ Result<void> Composition::build_parts() {
   STRATA_RETURN_IF_ERROR(duck::check_library_version());
   STRATA_ASSIGN_OR_RETURN(
       root_, kb::Root::open(*fs_, clock_, {.path = options_.data, .node = options_.node}));
+  tokens_ = kb::Tokens::open(*fs_, clock_, root_->directory());
+  STRATA_RETURN_IF_ERROR(check_tokens());
   query_workers_ = duck::make_worker_pool({.program = options_.program});
   own_workers_ = duck::make_worker_pool({.program = options_.program, .workers_max = 1});
   STRATA_ASSIGN_OR_RETURN(writer_, duck::make_copy_batch_writer({}));
@@ -119,18 +120,43 @@ Result<void> Composition::build_parts() {
   stream_services_ = std::make_unique<stream::StreamServices>(*fs_, clock_, *root_, *writer_);
   views_ = std::make_unique<stream::ViewJob>();
   streams_ = std::make_unique<stream::Streams>(*stream_services_, *knowledgebases_, *views_);
-  services_ = std::make_unique<api::Services>(clock_, *root_, *knowledgebases_, *query_workers_,
-                                              *own_workers_, *stream_services_, *streams_, *views_,
-                                              acquisitions_, metrics_, kVersion);
+  services_ = std::make_unique<api::Services>(
+      clock_, *root_, *tokens_, options_.auth, *knowledgebases_, *query_workers_, *own_workers_,
+      *stream_services_, *streams_, *views_, acquisitions_, metrics_, kVersion);
   STRATA_RETURN_IF_ERROR(streams_->open_all());
   for (const std::string& problem : streams_->problems()) spdlog::error("{}", problem);
   return {};
 }
 
-Result<void> Composition::listen(const Address& address) {
+/// A root without a valid token is no reason not to serve this machine: the first one can be made
+/// beside the running server.
+Result<void> Composition::check_tokens() {
+  if (!options_.auth.required) return {};
+  STRATA_ASSIGN_OR_RETURN(const auto tokens, tokens_->list());
+  log_token_problems();
+  const bool has_valid = std::ranges::any_of(
+      tokens, [this](const kb::Token& token) { return token.valid_at(clock_.wall()); });
+  if (has_valid) return {};
+  const std::string remedy = fmt::format(
+      "There is no valid token yet. Make the first one, as the user who runs the server: "
+      "strata token create --data {} --scope admin --expires 90d",
+      options_.data);
+  if (!address_.is_loopback()) return make_error(Code::kConflict, remedy);
+  spdlog::warn("{}", remedy);
+  return {};
+}
+
+void Composition::log_token_problems() {
+  std::vector<std::string> problems = tokens_->problems();
+  if (problems == token_problems_) return;
+  for (const std::string& problem : problems) spdlog::error("{}", problem);
+  token_problems_ = std::move(problems);
+}
+
+Result<void> Composition::listen() {
   http::ServerOptions options;
-  options.address = address.host;
-  options.port = address.port;
+  options.address = address_.host;
+  options.port = address_.port;
   options.commit_threads = kCommitThreads;
   options.clock = &clock_;
   options.access_log = access_log(options_.log_format);
@@ -138,7 +164,7 @@ Result<void> Composition::listen(const Address& address) {
     return api::error_page(error, head, *services_);
   };
   std::set<std::string> hosts = options_.allowed_hosts;
-  hosts.insert(address.host);
+  hosts.insert(address_.host_name());
   options.guard = [hosts](const http::Request& head) { return api::guard(head, hosts); };
   // The first request may come before start() has returned.
   metrics_.on_look([this] {
@@ -151,7 +177,10 @@ Result<void> Composition::listen(const Address& address) {
   return {};
 }
 
-void Composition::each_second() { streams_->tick(); }
+void Composition::each_second() {
+  streams_->tick();
+  log_token_problems();
+}
 
 void Composition::stop() {
   // Handlers that wait for a worker past the server's own deadline would hold up its stop.
@@ -171,13 +200,14 @@ void Composition::stop() {
 }  // namespace
 
 Result<void> serve(const ServeOptions& options) {
-  STRATA_ASSIGN_OR_RETURN(const Address address, parse_address(options.listen));
+  STRATA_ASSIGN_OR_RETURN(const ListenAddress address, parse_listen_address(options.listen));
+  STRATA_RETURN_IF_ERROR(check_exposure(options, address));
   block_stop_signals();
   raise_descriptor_limit();
   start_log(options.log_format);
-  STRATA_ASSIGN_OR_RETURN(const auto composition, Composition::build(options));
-  STRATA_RETURN_IF_ERROR(composition->listen(address));
-  spdlog::info("listening on http://{}:{}", address.host, composition->port());
+  STRATA_ASSIGN_OR_RETURN(const auto composition, Composition::build(options, address));
+  STRATA_RETURN_IF_ERROR(composition->listen());
+  spdlog::info("listening on http://{}:{}", address.host_name(), composition->port());
   wait_for_stop([&] { composition->each_second(); });
   spdlog::info("stopping");
   composition->stop();

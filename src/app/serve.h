@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "api/services.h"
 #include "base/error.h"
 
 namespace strata::app {
@@ -13,6 +14,7 @@ struct ServeOptions {
   std::string data = "./strata-data";
   std::string node = "local";
   std::set<std::string> allowed_hosts;
+  api::AuthOptions auth;
   std::string log_format = "text";  // or json
   std::string program;              // this binary's absolute path, for the workers
 };

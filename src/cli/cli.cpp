@@ -37,6 +37,7 @@ void add_client_commands(CLI::App& app, CommandContext& context) {
   add_receiver_commands(app, context);
   add_send_command(app, context);
   add_query_command(app, context);
+  add_token_commands(app, context);
 }
 
 int run(CLI::App& app, int argc, const char* const* argv, CommandContext& context) {

@@ -26,6 +26,7 @@ namespace strata::cli {
 enum class ExitCode : std::uint8_t { kDone = 0, kRefused = 1, kUsage = 2, kOutOfReach = 3 };
 
 struct CommandContext;
+struct ControlRequest;
 
 /// One command: its fields are what the command line is parsed into.
 class Command {
@@ -48,6 +49,9 @@ struct CommandContext {
                                                       std::chrono::milliseconds timeout)>
       connect;
   std::function<void(std::chrono::milliseconds)> sleep;
+  /// Answers a request to /tokens as a server on the root folder `data` would, without one.
+  std::function<Result<http::ClientResponse>(const std::string& data, const ControlRequest&)>
+      offline;
 
   /// What the command that ran came to. Commands of other modules (serve, worker) set it too.
   ExitCode exit_code = ExitCode::kDone;

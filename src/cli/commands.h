@@ -29,6 +29,7 @@ void add_status_command(CLI::App& app, CommandContext& context);
 void add_kb_commands(CLI::App& app, CommandContext& context);
 void add_receiver_commands(CLI::App& app, CommandContext& context);
 void add_send_command(CLI::App& app, CommandContext& context);
+void add_token_commands(CLI::App& app, CommandContext& context);
 void add_query_command(CLI::App& app, CommandContext& context);
 
 }  // namespace strata::cli

@@ -52,6 +52,16 @@ Result<std::string> read_token_file(const std::string& path) {
   return trimmed(text);
 }
 
+/// Whether the URL names this machine.
+bool is_loopback(std::string_view url) {
+  const std::string_view host = url.substr(std::min(url.size(), url.find("://") + 3));
+  for (const std::string_view name : {"localhost", "127.0.0.1", "[::1]"}) {
+    const std::string_view rest = host.substr(std::min(host.size(), name.size()));
+    if (host.starts_with(name) && (rest.empty() || rest.starts_with(':'))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void add_connection_options(CLI::App& command, ConnectionOptions& options) {
@@ -76,6 +86,11 @@ Result<Endpoint> resolve_endpoint(const CommandContext& context, const Connectio
   } else if (const std::string token = trimmed(context.environment("STRATA_TOKEN").value_or(""));
              !token.empty()) {
     STRATA_ASSIGN_OR_RETURN(endpoint.identity, bearer(token, "STRATA_TOKEN"));
+  }
+  if (!endpoint.identity.empty() && !is_loopback(endpoint.url)) {
+    *context.err << fmt::format(
+        "strata: the token goes to {} unencrypted: whoever is on the way can read it\n",
+        printable(endpoint.url));
   }
   return endpoint;
 }

@@ -35,7 +35,8 @@ struct Endpoint {
   http::Headers identity;  // Authorization, or nothing
 };
 
-/// kNotFound, kIo, kBadRequest: the token file.
+/// kNotFound, kIo, kBadRequest: the token file. A token that would leave this machine unencrypted
+/// is told on `context.err`.
 Result<Endpoint> resolve_endpoint(const CommandContext& context, const ConnectionOptions& options);
 
 struct ControlRequest {
