@@ -34,6 +34,15 @@ Result<http::Response> post_resync(const http::Request& request, Services& servi
 Result<std::uint64_t> admit_batch(const http::Request& head, Services& services);
 Result<http::Response> post_batch(const http::Request& request, Services& services);
 
+Result<http::Response> list_batches(const http::Request& request, Services& services);
+Result<http::Response> get_batch(const http::Request& request, Services& services);
+Result<http::Response> list_columns(const http::Request& request, Services& services);
+Result<http::Response> get_rates(const http::Request& request, Services& services);
+Result<http::Response> get_events(const http::Request& request, Services& services);
+Result<http::Response> list_rejects(const http::Request& request, Services& services);
+Result<http::Response> get_reject(const http::Request& request, Services& services);
+Result<http::Response> delete_reject(const http::Request& request, Services& services);
+
 Result<http::Response> list_tables(const http::Request& request, Services& services);
 Result<http::Response> list_documents(const http::Request& request, Services& services);
 

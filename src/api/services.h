@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "api/metrics.h"
@@ -34,6 +35,7 @@ struct Services {
   lock::AcquisitionCounter& acquisitions;
   Metrics& metrics;
   std::string version;
+  std::atomic<int> subscribers = 0;  // that are sent events now
 };
 
 }  // namespace strata::api

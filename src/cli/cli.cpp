@@ -37,6 +37,8 @@ void add_client_commands(CLI::App& app, CommandContext& context) {
   add_receiver_commands(app, context);
   add_send_command(app, context);
   add_query_command(app, context);
+  add_batch_commands(app, context);
+  add_rejects_commands(app, context);
   add_token_commands(app, context);
 }
 

@@ -28,6 +28,8 @@ std::pair<CLI::App*, C*> add_command(CLI::App& parent, CommandContext& context,
 void add_status_command(CLI::App& app, CommandContext& context);
 void add_kb_commands(CLI::App& app, CommandContext& context);
 void add_receiver_commands(CLI::App& app, CommandContext& context);
+void add_batch_commands(CLI::App& app, CommandContext& context);
+void add_rejects_commands(CLI::App& app, CommandContext& context);
 void add_send_command(CLI::App& app, CommandContext& context);
 void add_token_commands(CLI::App& app, CommandContext& context);
 void add_query_command(CLI::App& app, CommandContext& context);
