@@ -45,6 +45,7 @@ Result<http::Response> delete_reject(const http::Request& request, Services& ser
 
 Result<http::Response> list_tables(const http::Request& request, Services& services);
 Result<http::Response> list_documents(const http::Request& request, Services& services);
+Result<http::Response> get_schema(const http::Request& request, Services& services);
 
 Result<http::Response> get_whoami(const http::Request& request, Services& services);
 Result<http::Response> post_token(const http::Request& request, Services& services);

@@ -13,6 +13,19 @@ namespace {
 const prometheus::Histogram::BucketBoundaries kAckSeconds{
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 
+/// There from the start, so that a rate over any of them has a first point.
+constexpr std::string_view kQueryResults[] = {"ok",
+                                              "cancelled",
+                                              "bad_request",
+                                              "sql_error",
+                                              "sql_refused",
+                                              "unknown_table",
+                                              "view_deferred",
+                                              "not_acceptable",
+                                              "out_of_memory",
+                                              "busy",
+                                              "timeout"};
+
 prometheus::MetricFamily family_of(const Metrics::Reading& reading) {
   prometheus::MetricFamily family;
   family.name = reading.name;
@@ -49,7 +62,11 @@ struct Metrics::Parts {
   std::function<std::vector<Reading>()> read;
 };
 
-Metrics::Metrics() : parts_(std::make_unique<Parts>()) {}
+Metrics::Metrics() : parts_(std::make_unique<Parts>()) {
+  for (const std::string_view result : kQueryResults) {
+    parts_->queries.Add({{"result", std::string(result)}});
+  }
+}
 Metrics::~Metrics() = default;
 
 void Metrics::count_batch(const StreamLabels& stream, std::string_view result) {

@@ -38,7 +38,7 @@ class Metrics {
   void count_rows(const StreamLabels& stream, std::uint64_t rows);
   /// From the request's arrival to its 200.
   void observe_ack(std::chrono::nanoseconds duration);
-  /// `result`: ok, or the wire name of the error.
+  /// `result`: ok, the wire name of the error, or `cancelled`: nobody read the answer to its end.
   void count_query(std::string_view result);
 
   /// Asked at each look, besides the counters above.

@@ -88,6 +88,8 @@ inline constexpr Operation kRows[] = {
      "Forget one rejected batch"},
     {"listTables", "GET", STRATA_OF_KB "/tables", kControl, kRead, list_tables,
      "Every table of a knowledgebase"},
+    {"getSchema", "GET", STRATA_OF_KB "/schema", kControl, kRead, get_schema,
+     "Schemas, views and columns, for completion"},
     {"query", "POST", STRATA_OF_KB "/query", kQuery, kRead, run_query,
      "Run one SELECT"},
     {"queryByAddress", "GET", STRATA_OF_KB "/query", kQuery, kRead, run_query,

@@ -9,9 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "api/accept.h"
 #include "api/handlers.h"
 #include "api/json.h"
 #include "api/problem.h"
+#include "api/query_streams.h"
+#include "api/tables.h"
+#include "base/cells.h"
 #include "base/limits.h"
 
 namespace strata::api {
@@ -23,33 +27,30 @@ namespace json = boost::json;
 constexpr std::size_t kWholeBytesMax = 1024 * 1024;
 
 struct Format {
-  std::string_view media_type;
   std::string_view content_type;
   duck::ResultFormat format;
 };
+/// In the order of preference; one array's indices are the other's.
+constexpr std::string_view kMediaTypes[] = {"application/json", "application/x-ndjson", "text/csv"};
 constexpr Format kFormats[] = {
-    {"application/json", "application/json", duck::ResultFormat::kJson},
-    {"application/x-ndjson", "application/x-ndjson", duck::ResultFormat::kNdjson},
-    {"text/csv", "text/csv; charset=utf-8; header=present", duck::ResultFormat::kCsv},
+    {"application/json", duck::ResultFormat::kJson},
+    {"application/x-ndjson", duck::ResultFormat::kNdjson},
+    {"text/csv; charset=utf-8; header=present", duck::ResultFormat::kCsv},
 };
+constexpr std::string_view kLaterTypes[] = {"application/vnd.apache.parquet",
+                                            "application/vnd.apache.arrow.stream"};
 
-/// The first format of Accept that there is; none asked for means JSON.
+/// What Accept wants most; none sent means JSON.
 Result<Format> choose_format(const http::Request& request) {
   const auto accept = request.header("Accept");
   if (!accept) return kFormats[0];
-  std::string_view rest = *accept;
-  while (!rest.empty()) {
-    const std::string_view item = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-    const std::string type = media_type_of(item);
-    if (type == "*/*" || type == "application/*") return kFormats[0];
-    if (type == "text/*") return kFormats[2];
-    for (const Format& format : kFormats) {
-      if (type == format.media_type) return format;
-    }
-  }
+  if (const auto chosen = choose_media_type(*accept, kMediaTypes)) return kFormats[*chosen];
+  const bool later = choose_media_type(*accept, kLaterTypes).has_value();
   return make_error(Code::kNotAcceptable,
-                    "A query answers application/json, application/x-ndjson or text/csv.");
+                    fmt::format("{}ask for one of application/json, application/x-ndjson, "
+                                "text/csv (Accept).",
+                                later ? "Answers as Parquet and Arrow are not built yet; "
+                                      : "A query does not answer in this format; "));
 }
 
 Result<std::uint64_t> whole_number(const json::object& body, const char* name,
@@ -115,70 +116,23 @@ Result<kb::QueryRequest> read_query(const http::Request& request, const Format& 
   return query;
 }
 
-/// The streams of the kb whose view's name stands in `text` as a word.
-std::vector<stream::Stream*> streams_named(const std::string& text,
-                                           const std::vector<stream::Stream*>& streams) {
-  const auto is_word = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  const std::string folded = ascii_lower(text);
-  std::vector<stream::Stream*> named;
-  for (stream::Stream* stream : streams) {
-    const std::string view = "stream_" + stream->id().str();
-    for (auto at = folded.find(view); at != std::string::npos; at = folded.find(view, at + 1)) {
-      const bool starts = at == 0 || !is_word(folded[at - 1]);
-      const auto end = at + view.size();
-      if (starts && (end == folded.size() || !is_word(folded[end]))) {
-        named.push_back(stream);
-        break;
-      }
-    }
+/// With what `_strata_manifest` holds now, if the statement may name it.
+Result<void> add_manifest(kb::QueryRequest& query, kb::Knowledgebase& knowledgebase,
+                          Services& services) {
+  if (ascii_lower(query.sql).find(duck::kManifestTable) == std::string::npos) return {};
+  STRATA_ASSIGN_OR_RETURN(const auto tables, tables_of(knowledgebase, services));
+  for (const auto& [row, stream] : tables) {
+    query.manifest.push_back({row.table, row.source, row.rows, row.state});
   }
-  return named;
-}
-
-std::vector<stream::Stream*> open_streams_of(const kb::Knowledgebase& knowledgebase,
-                                             Services& services) {
-  std::vector<stream::Stream*> streams;
-  for (stream::Stream* stream : services.streams.open_streams()) {
-    if (&stream->knowledgebase() == &knowledgebase) streams.push_back(stream);
-  }
-  return streams;
-}
-
-/// Ready is a level: a query that finds a named stream's view not known to be ready asks for it
-/// too. Whether one of them came up.
-bool see_to_views(const std::vector<stream::Stream*>& named, Services& services) {
-  bool came_up = false;
-  for (stream::Stream* stream : named) {
-    if (stream->view_ready() || stream->numbers().totals().files == 0) continue;
-    came_up |= services.views.want_and_wait(*stream, limits::kFirstViewWait);
-  }
-  return came_up;
-}
-
-Error nothing_landed(const stream::Stream& stream) {
-  const std::string kb = stream.knowledgebase().id().str();
-  return make_error(
-      Code::kViewDeferred,
-      fmt::format(
-          "Nothing has landed in '{}' yet; its view {} is made with the first batch. Send one "
-          "to /knowledgebase/{}/strata/ingest/{}.",
-          stream.id().str(), stream.table(), kb, stream.id().str()));
+  return {};
 }
 
 Result<kb::QueryAnswer> answer(const kb::QueryRequest& query, kb::Knowledgebase& knowledgebase,
-                               Services& services) {
-  see_to_views(streams_named(query.sql, open_streams_of(knowledgebase, services)), services);
+                               QueryStreams& streams, Services& services) {
+  streams.see_to_views();
   auto first = kb::run_query(services.workers, knowledgebase, query);
   if (first || first.error().code != Code::kUnknownTable) return first;
-  // The stream may be another process's, and new; or nothing has landed in it.
-  STRATA_ASSIGN_OR_RETURN(const auto streams, services.streams.list(knowledgebase));
-  const auto named = streams_named(first.error().detail, streams);
-  for (stream::Stream* stream : named) {
-    if (stream->numbers().totals().files == 0) return nothing_landed(*stream);
-  }
-  if (!see_to_views(named, services)) return first;
+  STRATA_RETURN_IF_ERROR(streams.see_to_missing(first.error(), first.error().detail));
   return kb::run_query(services.workers, knowledgebase, query);
 }
 
@@ -191,75 +145,89 @@ json::array render_columns(const duck::QueryHead& head) {
 }
 
 /// What was read: how many files of the streams the statement names, and their newest arrival.
-json::object render_read(const kb::QueryAnswer& answer, kb::Knowledgebase& knowledgebase,
-                         Services& services) {
-  stream::Totals totals;
-  std::string tables;
-  for (const std::string& table : answer.running->head().tables) tables += table + ' ';
-  for (stream::Stream* stream : streams_named(tables, open_streams_of(knowledgebase, services))) {
-    totals.add(stream->numbers().totals());
-  }
+json::object render_read(const kb::QueryAnswer& answer, const QueryStreams& streams) {
+  const stream::Totals totals = streams.held(answer.running->head().tables);
   return {{"generation", answer.generation},
           {"files", totals.files},
           {"newest_arrival",
            totals.last_landed.empty() ? json::value() : json::value(totals.last_landed)}};
 }
 
-/// The rows on their way, with what stands around them.
+/// The rows on their way, with what stands around them. Counts the query when it is over, however
+/// it ends.
 class AnswerBody final : public http::BodySource {
  public:
-  /// With `cut_line` a last line ends an answer that fails on its way, besides the connection's
-  /// abort: a reader of lines sees it even behind a proxy that hides the abort.
-  AnswerBody(std::unique_ptr<duck::RunningQuery> running, std::string before, std::string after,
-             bool cut_line)
+  struct Around {
+    std::string before;
+    std::string after;
+    /// A last line ends an answer that fails on its way, besides the connection's abort: a reader
+    /// of lines sees it even behind a proxy that hides the abort.
+    bool cut_line = false;
+  };
+  AnswerBody(std::unique_ptr<duck::RunningQuery> running, Around around, Metrics& metrics)
       : running_(std::move(running)),
-        before_(std::move(before)),
-        after_(std::move(after)),
-        cut_line_(cut_line) {}
+        before_(std::move(around.before)),
+        after_(std::move(around.after)),
+        cut_line_(around.cut_line),
+        metrics_(metrics) {}
+  AnswerBody(const AnswerBody&) = delete;
+  AnswerBody& operator=(const AnswerBody&) = delete;
+  ~AnswerBody() override { metrics_.count_query(result_); }
 
   Result<std::optional<std::string>> next() override {
     if (before_) return std::exchange(before_, std::nullopt);
     if (failed_) return *failed_;
     if (running_) {
       auto piece = running_->next();
-      if (piece && *piece) return piece;
-      if (!piece && !cut_line_) return piece;
-      if (!piece) {
-        failed_ = piece.error();
-        return json::serialize(json::object{{"_strata_error", failed_->message}}) + "\n";
+      if (piece && *piece) {
+        in_line_ = !(*piece)->ends_with('\n');
+        return piece;
       }
+      if (!piece) return cut(piece.error());
       running_.reset();
     }
+    result_ = "ok";
+    if (after_ && after_->empty()) after_.reset();  // no piece, and no chunk of length 0
     return std::exchange(after_, std::nullopt);
   }
 
  private:
+  Result<std::optional<std::string>> cut(const Error& error) {
+    result_ = wire_name(error.code);
+    failed_ = error;
+    if (!cut_line_) return error;
+    // Pieces end anywhere: what came of the row before is a line of its own.
+    return fmt::format("{}{}\n", in_line_ ? "\n" : "",
+                       json::serialize(json::object{{"_strata_error", error.message}}));
+  }
+
   std::unique_ptr<duck::RunningQuery> running_;
   std::optional<std::string> before_;
   std::optional<std::string> after_;
   const bool cut_line_;
+  Metrics& metrics_;
+  std::string_view result_ = "cancelled";  // nobody read it to its end
   std::optional<Error> failed_;
+  bool in_line_ = false;  // the last piece ended within a line
 };
 
 Result<http::Response> render(kb::QueryAnswer answer, const Format& format,
-                              kb::Knowledgebase& knowledgebase, Services& services) {
+                              const QueryStreams& streams, Services& services) {
   const duck::QueryHead& head = answer.running->head();
-  std::string before;
-  std::string after;
+  AnswerBody::Around around{.cut_line = format.format == duck::ResultFormat::kNdjson};
   if (format.format == duck::ResultFormat::kJson) {
-    before = fmt::format(R"({{"columns":{},"rows":[)", json::serialize(render_columns(head)));
-    after =
-        fmt::format(R"(],"row_count":{},"truncated":{},"read":{}}})", head.row_count,
-                    head.truncated, json::serialize(render_read(answer, knowledgebase, services)));
-    after += '\n';
+    around.before =
+        fmt::format(R"({{"columns":{},"rows":[)", json::serialize(render_columns(head)));
+    around.after = fmt::format(R"(],"row_count":{},"truncated":{},"read":{}}})", head.row_count,
+                               head.truncated, json::serialize(render_read(answer, streams)));
+    around.after += '\n';
   }
   http::Response response;
   response.headers.emplace_back("Content-Type", format.content_type);
   response.headers.emplace_back("Strata-Generation", fmt::format("{}", answer.generation));
   if (head.truncated) response.headers.emplace_back("Strata-Truncated", "true");
-  const bool lines = format.format == duck::ResultFormat::kNdjson;
-  auto source = std::make_unique<AnswerBody>(std::move(answer.running), std::move(before),
-                                             std::move(after), lines);
+  auto source =
+      std::make_unique<AnswerBody>(std::move(answer.running), std::move(around), services.metrics);
   while (response.body.size() < kWholeBytesMax) {
     STRATA_ASSIGN_OR_RETURN(const auto piece, source->next());
     if (!piece) return response;
@@ -269,21 +237,29 @@ Result<http::Response> render(kb::QueryAnswer answer, const Format& format,
   return response;
 }
 
-Result<http::Response> run(const http::Request& request, Services& services) {
+Result<kb::QueryAnswer> run(const http::Request& request, const Format& format,
+                            std::optional<QueryStreams>& streams, Services& services) {
   STRATA_ASSIGN_OR_RETURN(kb::Knowledgebase* const knowledgebase,
                           knowledgebase_of(request, services));
-  STRATA_ASSIGN_OR_RETURN(const Format format, choose_format(request));
-  STRATA_ASSIGN_OR_RETURN(const kb::QueryRequest query, read_query(request, format));
-  STRATA_ASSIGN_OR_RETURN(kb::QueryAnswer answered, answer(query, *knowledgebase, services));
-  return render(std::move(answered), format, *knowledgebase, services);
+  STRATA_ASSIGN_OR_RETURN(kb::QueryRequest query, read_query(request, format));
+  STRATA_RETURN_IF_ERROR(add_manifest(query, *knowledgebase, services));
+  streams.emplace(query.sql, *knowledgebase, services);
+  return answer(query, *knowledgebase, *streams, services);
 }
 
 }  // namespace
 
 Result<http::Response> run_query(const http::Request& request, Services& services) {
-  auto response = run(request, services);
-  services.metrics.count_query(response ? "ok" : wire_name(response.error().code));
-  return response;
+  const auto format = choose_format(request);
+  std::optional<QueryStreams> streams;
+  auto answered =
+      format ? run(request, *format, streams, services) : Result<kb::QueryAnswer>(format.error());
+  if (!answered) {
+    services.metrics.count_query(wire_name(answered.error().code));
+    return answered.error();
+  }
+  // From here on the answer's body counts.
+  return render(std::move(answered).value(), *format, *streams, services);
 }
 
 }  // namespace strata::api

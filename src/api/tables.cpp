@@ -1,5 +1,8 @@
+#include "api/tables.h"
+
 #include <array>
 #include <map>
+#include <utility>
 
 #include "api/handlers.h"
 #include "api/json.h"
@@ -20,27 +23,41 @@ bool is_document(std::string_view source) {
   return true;
 }
 
-/// What the stream itself says: the catalog's row is only an index.
 void refresh(catalog::ManifestRow& row, stream::Stream& stream) {
   const stream::Totals totals = stream.numbers().totals();
   row.rows = totals.files > 0 ? std::optional(totals.rows) : std::nullopt;
   row.state = stream::view_state_name(stream.view_state());
 }
 
+/// The stream a manifest row speaks of, if there is one.
+stream::Stream* stream_of_row(const catalog::ManifestRow& row, kb::Knowledgebase& knowledgebase,
+                              Services& services) {
+  if (!row.source.starts_with(kStreamSource)) return nullptr;
+  const auto id = StreamId::parse(std::string_view(row.source).substr(kStreamSource.size()));
+  if (!id) return nullptr;
+  const auto stream = services.streams.find(knowledgebase, *id);
+  return stream ? *stream : nullptr;
+}
+
 }  // namespace
+
+Result<std::vector<Table>> tables_of(kb::Knowledgebase& knowledgebase, Services& services) {
+  STRATA_ASSIGN_OR_RETURN(auto rows, knowledgebase.catalog().manifest());
+  std::vector<Table> tables;
+  for (catalog::ManifestRow& row : rows) {
+    stream::Stream* const stream = stream_of_row(row, knowledgebase, services);
+    if (stream != nullptr) refresh(row, *stream);
+    tables.push_back({std::move(row), stream});
+  }
+  return tables;
+}
 
 Result<http::Response> list_tables(const http::Request& request, Services& services) {
   STRATA_ASSIGN_OR_RETURN(kb::Knowledgebase* const knowledgebase,
                           knowledgebase_of(request, services));
-  STRATA_ASSIGN_OR_RETURN(auto rows, knowledgebase->catalog().manifest());
+  STRATA_ASSIGN_OR_RETURN(const auto found, tables_of(*knowledgebase, services));
   json::array tables;
-  for (catalog::ManifestRow& row : rows) {
-    if (row.source.starts_with(kStreamSource)) {
-      const auto id = StreamId::parse(std::string_view(row.source).substr(kStreamSource.size()));
-      if (id) {
-        if (const auto stream = services.streams.find(*knowledgebase, *id)) refresh(row, **stream);
-      }
-    }
+  for (const auto& [row, stream] : found) {
     json::object table{{"table", row.table}, {"source", row.source}};
     if (row.rows) table["rows"] = *row.rows;
     table["state"] = row.state;

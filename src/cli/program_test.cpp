@@ -382,6 +382,24 @@ TEST(Query, ToAFile) {
   EXPECT_EQ(result.out, "");
   EXPECT_EQ(read_file(path), "a\n1\n");
 
+  // An answer that breaks off leaves the older file, and nothing beside it.
+  Unreachable aborted;
+  aborted.pieces = {"a\n", "2\n"};
+  EXPECT_EQ(run_program(aborted, {.arguments = arguments}).exit_code, 1);
+  EXPECT_EQ(read_file(path), "a\n1\n");
+  // So does one that is cut, unless the cut was asked for.
+  SameAnswer cut(reply(200, "", {{"Strata-Truncated", "true"}}));
+  cut.pieces = {"a\n3\n"};
+  const auto told = run_program(cut, {.arguments = arguments});
+  EXPECT_EQ(told.exit_code, 1);
+  EXPECT_THAT(told.err, HasSubstr("it is not whole, so nothing was written."));
+  EXPECT_EQ(read_file(path), "a\n1\n");
+  auto asked = arguments;
+  asked.insert(asked.end(), {"--max-rows", "1"});
+  EXPECT_EQ(run_program(cut, {.arguments = asked}).exit_code, 1);
+  EXPECT_EQ(read_file(path), "a\n3\n");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path("")), {}), 1);
+
   const auto nowhere =
       run_program(server, {.arguments = {"query", "demo", "SELECT 1", "--format", "csv", "-o",
                                          folder.path("no/such/folder")}});

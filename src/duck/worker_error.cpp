@@ -103,10 +103,12 @@ bool is_missing_table(std::string_view text) {
 bool wants_cast(std::string_view text) {
   const std::string_view first_line = text.substr(0, text.find('\n'));
   if (first_line.starts_with("Conversion Error")) {
-    return contains(first_line, "Could not convert string");
+    return contains_any(first_line, {"Could not convert string", "invalid date field format",
+                                     "invalid timestamp field format"});
   }
   return first_line.starts_with("Binder Error") && contains(first_line, "VARCHAR") &&
          contains_any(first_line, {"Cannot compare values of type", "Cannot mix values of type",
+                                   "Cannot combine types of",
                                    "No function matches the given name and argument types",
                                    "Could not choose a best candidate function"});
 }
@@ -198,7 +200,7 @@ StatementFailure describe_failure(std::string_view text, const StatementContext&
   if (is_reading_failure(text)) {
     // A file the statement names itself is the reader's business; any other one is ours.
     const std::string_view file = file_named(text);
-    if (file.empty() || !contains(context.sql, file)) {
+    if (!context.names_files && (file.empty() || !contains(context.sql, file))) {
       return {make_error(Code::kIo,
                          "a file of this knowledgebase could not be read: send the query again; if "
                          "it stays so, verify the stream",

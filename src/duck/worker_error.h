@@ -20,6 +20,7 @@ struct StatementContext {
   std::string_view sql;
   const std::vector<std::string>* tables = nullptr;  // what it names, if it was parsed
   std::uint64_t memory_bytes = 0;
+  bool names_files = false;  // it reads files it names itself, however it spells them
 };
 
 struct StatementFailure {

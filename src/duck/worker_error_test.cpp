@@ -71,7 +71,8 @@ TEST(WorkerErrorTest, GivesEachFailureItsCodeAndWords) {
       {"Conversion Error: invalid timestamp field format: "
        "\"/srv/data/kb/demo/strata/streams/w/data/a.parquet\"",
        Code::kSqlError,
-       "Conversion Error: invalid timestamp field format: \"strata/streams/w/data/a.parquet\""},
+       "Conversion Error: invalid timestamp field format: \"strata/streams/w/data/a.parquet\"\n" +
+           std::string(kHint)},
   };
   for (const FailureCase& failure : cases) {
     const StatementFailure described = describe_failure(failure.text, context);
@@ -79,6 +80,14 @@ TEST(WorkerErrorTest, GivesEachFailureItsCodeAndWords) {
     EXPECT_EQ(described.error.message, failure.message);
     EXPECT_EQ(described.engine_broken, failure.text.starts_with("INTERNAL"));
   }
+}
+
+// However the statement spells the files it reads, what is wrong with them is its own business.
+TEST(WorkerErrorTest, FilesTheStatementPicksItselfAreItsOwn) {
+  const StatementContext context{
+      .kb_folder = "/kb", .sql = "SELECT * FROM read_parquet('/kb/' || 'x*')", .names_files = true};
+  const std::string text = "Invalid Input Error: No magic bytes found at end of file '/kb/x1'";
+  EXPECT_EQ(describe_failure(text, context).error.code, Code::kSqlError);
 }
 
 TEST(WorkerErrorTest, NamesTheMissingTableForTheCaller) {
@@ -112,6 +121,8 @@ TEST(WorkerErrorTest, HintsAtTheCastWhereTextMeetsNumbers) {
             "INTEGER_LITERAL)'.",
             true},
            {"Conversion Error: Could not convert string 'abc' to DOUBLE", true},
+           {"Conversion Error: invalid date field format: \"abc\", expected format is", true},
+           {"Binder Error: Cannot combine types of VARCHAR and INTEGER_LITERAL - an", true},
            {"Binder Error: No function matches the given name and argument types "
             "'sum(DATE)'.\n\tsum(VARCHAR)",
             false},

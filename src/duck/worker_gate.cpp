@@ -12,6 +12,7 @@
 
 #include "base/cells.h"
 #include "duck/worker_connection.h"
+#include "duck/worker_pool.h"
 
 namespace strata::duck {
 namespace {
@@ -204,6 +205,24 @@ Result<json::value> parse_tree(const std::string& text, std::string_view sql) {
   return tree;
 }
 
+bool reads_files(const std::string& function) {
+  return function.starts_with("read_") || function.starts_with("parquet_") ||
+         function == "sniff_csv" || function == "glob";
+}
+
+bool names_files(const TreeNames& names) {
+  // FROM 'a.csv' is a table of that name; no view's name has a dot.
+  return std::ranges::any_of(names.functions, reads_files) ||
+         std::ranges::any_of(names.bare_tables, [](const std::string& table) {
+           return table.find('.') != std::string::npos;
+         });
+}
+
+bool names_manifest(const TreeNames& names) {
+  const std::string table(kManifestTable);
+  return names.bare_tables.contains(table) || names.tables.contains("main." + table);
+}
+
 Result<std::vector<std::string>> check_names(const TreeNames& names) {
   for (const std::string& function : names.functions) {
     if (!std::ranges::binary_search(kTableFunctions, std::string_view(function))) {
@@ -243,6 +262,8 @@ Result<CheckedStatement> check_statement(duckdb_connection connection,
   TreeNames names;
   walk(tree, names);
   STRATA_ASSIGN_OR_RETURN(checked.tables, check_names(names));
+  checked.names_manifest = names_manifest(names);
+  checked.names_files = names_files(names);
   return checked;
 }
 

@@ -13,6 +13,8 @@ namespace strata::duck {
 struct CheckedStatement {
   Extracted statements;             // exactly one; run this, not the text again
   std::vector<std::string> tables;  // what it names, `schema.name` in lower case, each once
+  bool names_manifest = false;      // kManifestTable, without a schema or in `main`
+  bool names_files = false;         // it reads files it names itself, by a function or as 'a.csv'
 };
 
 /// The gate in front of a reader's SQL: exactly one statement; one that DuckDB's own serialiser

@@ -52,6 +52,32 @@ TEST_F(WorkerGateTest, LetsReadersThroughAndNamesTheirTables) {
   }
 }
 
+TEST_F(WorkerGateTest, SeesTheManifestAndOwnFiles) {
+  struct Case {
+    std::string sql;
+    bool manifest;
+    bool files;
+  };
+  for (const auto& [sql, manifest, files] : std::vector<Case>{
+           {"SELECT 1", false, false},
+           {"FROM _strata_manifest", true, false},
+           {"FROM main._Strata_Manifest", true, false},
+           {"WITH m AS (FROM \"_STRATA_MANIFEST\") SELECT 1 FROM s.t JOIN m ON true", true, false},
+           {"SELECT (SELECT count(*) FROM _strata_manifest)", true, false},
+           {"DESCRIBE _strata_manifest", true, false},
+           {"SELECT '_strata_manifest', _strata_manifest FROM s.t", false, false},
+           {"FROM raw_extracted._strata_manifest", false, false},
+           {"FROM 'a.parquet'", false, true},
+           {"FROM read_parquet('a' || 'b')", false, true},
+           {"SELECT (SELECT count(*) FROM glob('*'))", false, true},
+           {"FROM range(3), s.t", false, false}}) {
+    const auto checked = check(sql);
+    ASSERT_TRUE(checked) << sql << ": " << checked.error().message;
+    EXPECT_EQ(checked->names_manifest, manifest) << sql;
+    EXPECT_EQ(checked->names_files, files) << sql;
+  }
+}
+
 TEST_F(WorkerGateTest, RefusesEverythingElseSayingWhat) {
   struct Case {
     std::string sql;

@@ -82,6 +82,21 @@ Result<void> exchange_nothing(const WorkerProcess& process, FrameKind kind,
   return {};
 }
 
+/// It travels in the request's one frame.
+Result<void> check_manifest_size(const std::vector<ManifestRow>& manifest) {
+  constexpr std::size_t kManifestBytesMax = kFrameBytesMax / 2;
+  constexpr std::size_t kBytesPerRow = 64;  // lengths and numbers, rounded up
+  std::size_t bytes = 0;
+  for (const ManifestRow& row : manifest) {
+    bytes += kBytesPerRow + row.table.size() + row.source.size() + row.state.size();
+  }
+  if (bytes <= kManifestBytesMax) return {};
+  return make_error(Code::kOutOfMemory,
+                    fmt::format("{} has {} rows, more than a query can take: read the list of "
+                                "tables instead (GET .../tables)",
+                                kManifestTable, manifest.size()));
+}
+
 struct Worker {
   std::unique_ptr<WorkerProcess> process;
   std::string kb_folder;
@@ -404,6 +419,7 @@ Result<std::unique_ptr<RunningQuery>> Pool::query(const QuerySpec& spec) {
   if (spec.sql.find('\0') != std::string::npos) {
     return make_error(Code::kBadRequest, "the SQL holds a NUL character: take it out");
   }
+  STRATA_RETURN_IF_ERROR(check_manifest_size(spec.manifest));
   const SteadyTime deadline = now() + spec.timeout;
   STRATA_ASSIGN_OR_RETURN(Worker worker,
                           acquire(spec.source.kb_folder, {deadline, spec.timeout, spec.cancel}));
@@ -413,7 +429,8 @@ Result<std::unique_ptr<RunningQuery>> Pool::query(const QuerySpec& spec) {
       .sql = spec.sql,
       .format = spec.format,
       .rows_max = spec.rows_max,
-      .timeout_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(left.count(), 0))};
+      .timeout_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(left.count(), 0)),
+      .manifest = spec.manifest};
   const Patience patience{deadline + kKillGrace, spec.timeout, spec.cancel};
   STRATA_ASSIGN_OR_RETURN(const Frame frame,
                           ask(worker, FrameKind::kQuery, encode(request), patience));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -25,14 +26,27 @@ struct Source {
   std::string generation_file;  // `<kb_folder>/generations/000017.duckdb`
 };
 
+/// A row of `_strata_manifest`. A worker opens no catalog: what the table holds comes with the
+/// query.
+struct ManifestRow {
+  std::string table;
+  std::string source;
+  std::optional<std::uint64_t> rows;
+  std::string state;
+};
+
 struct QuerySpec {
   Source source;
   std::string sql;  // untrusted
   ResultFormat format = ResultFormat::kJson;
   std::uint64_t rows_max = 0;
   std::chrono::milliseconds timeout{0};
+  std::vector<ManifestRow> manifest{};  // what `_strata_manifest` holds, should the SQL name it
   std::stop_token cancel{};  // nobody wants the answer any more; of no use once query() returned
 };
+
+/// In lower case, as DuckDB compares names.
+inline constexpr std::string_view kManifestTable = "_strata_manifest";
 
 struct ResultColumn {
   std::string name;

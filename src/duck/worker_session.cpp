@@ -15,6 +15,7 @@
 #include "duck/render.h"
 #include "duck/sql.h"
 #include "duck/worker_gate.h"
+#include "duck/worker_manifest.h"
 
 namespace strata::duck {
 namespace {
@@ -212,6 +213,10 @@ Result<QueryAnswer> WorkerSession::run_checked(duckdb_connection connection,
       .kb_folder = kb_folder_, .sql = request.sql, .memory_bytes = memory_bytes_};
   STRATA_ASSIGN_OR_RETURN(CheckedStatement checked, check_statement(connection, context));
   context.tables = &checked.tables;
+  context.names_files = checked.names_files;
+  if (checked.names_manifest) {
+    STRATA_RETURN_IF_ERROR(make_manifest_table(connection, request.manifest));
+  }
 
   Statement statement;
   if (duckdb_prepare_extracted_statement(connection, checked.statements.get(), 0,

@@ -204,14 +204,19 @@ std::string encode(const SetUpRequest& request) {
 }
 
 std::string encode(const QueryRequest& request) {
-  return Encoder()
-      .text(request.source.kb_folder)
+  Encoder encoder;
+  encoder.text(request.source.kb_folder)
       .text(request.source.generation_file)
       .text(request.sql)
       .number(static_cast<std::uint64_t>(request.format))
       .number(request.rows_max)
       .number(request.timeout_ms)
-      .take();
+      .number(request.manifest.size());
+  for (const ManifestRow& row : request.manifest) {
+    encoder.text(row.table).text(row.source).text(row.state);
+    encoder.number(row.rows ? 1 : 0).number(row.rows.value_or(0));
+  }
+  return encoder.take();
 }
 
 std::string encode(const Source& source) {
@@ -270,6 +275,15 @@ Result<QueryRequest> decode_query(std::string_view payload) {
   request.format = static_cast<ResultFormat>(format);
   request.rows_max = decoder.number();
   request.timeout_ms = decoder.number();
+  request.manifest.resize(decoder.count(5));
+  for (ManifestRow& row : request.manifest) {
+    row.table = decoder.text();
+    row.source = decoder.text();
+    row.state = decoder.text();
+    const bool known = decoder.number() != 0;
+    const std::uint64_t rows = decoder.number();
+    if (known) row.rows = rows;
+  }
   return checked(decoder, std::move(request), "query");
 }
 

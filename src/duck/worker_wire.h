@@ -62,6 +62,7 @@ struct QueryRequest {
   ResultFormat format = ResultFormat::kJson;
   std::uint64_t rows_max = 0;
   std::uint64_t timeout_ms = 0;
+  std::vector<ManifestRow> manifest{};
 };
 
 struct DdlRequest {

@@ -88,7 +88,9 @@ TEST(WorkerMessageTest, MessagesSurviveTheWay) {
                            .sql = std::string("SELECT '\xC3\xA9'"),
                            .format = ResultFormat::kCsv,
                            .rows_max = ~0ULL,
-                           .timeout_ms = 7};
+                           .timeout_ms = 7,
+                           .manifest = {{"raw_extracted.stream_a", "stream:a", 0, "ready"},
+                                        {"raw_extracted.b", "b.pdf", std::nullopt, "deferred"}}};
   const auto query_back = decode_query(encode(query));
   ASSERT_TRUE(query_back);
   EXPECT_EQ(query_back->source.kb_folder, "/kb");
@@ -97,6 +99,13 @@ TEST(WorkerMessageTest, MessagesSurviveTheWay) {
   EXPECT_EQ(query_back->format, ResultFormat::kCsv);
   EXPECT_EQ(query_back->rows_max, ~0ULL);
   EXPECT_EQ(query_back->timeout_ms, 7U);
+  ASSERT_EQ(query_back->manifest.size(), 2U);
+  EXPECT_EQ(query_back->manifest[0].table, "raw_extracted.stream_a");
+  EXPECT_EQ(query_back->manifest[0].source, "stream:a");
+  EXPECT_EQ(query_back->manifest[0].rows, 0U);
+  EXPECT_EQ(query_back->manifest[0].state, "ready");
+  EXPECT_EQ(query_back->manifest[1].rows, std::nullopt);
+  EXPECT_EQ(query_back->manifest[1].state, "deferred");
 
   const auto head_back = decode_head(encode(QueryHead{.columns = {{"a", "VARCHAR"}, {"", "DATE"}},
                                                       .row_count = 3,

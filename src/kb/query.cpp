@@ -27,6 +27,7 @@ Result<QueryAnswer> run_query(duck::WorkerPool& workers, Knowledgebase& knowledg
                        .format = request.format,
                        .rows_max = request.rows_max,
                        .timeout = request.timeout,
+                       .manifest = request.manifest,
                        .cancel = request.cancel};
   for (int attempt = 1;; ++attempt) {
     auto generation = knowledgebase.generations().newest();

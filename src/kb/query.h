@@ -5,6 +5,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "duck/worker_pool.h"
@@ -17,7 +18,8 @@ struct QueryRequest {
   duck::ResultFormat format = duck::ResultFormat::kJson;
   std::uint64_t rows_max = 0;
   std::chrono::milliseconds timeout{0};
-  std::stop_token cancel{};  // nobody wants the answer any more
+  std::vector<duck::ManifestRow> manifest{};  // of `_strata_manifest`, should the SQL name it
+  std::stop_token cancel{};                   // nobody wants the answer any more
 };
 
 struct QueryAnswer {

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import {
   copyFileSync, readlinkSync, realpathSync, renameSync, statSync, symlinkSync,
 } from 'node:fs';
+import { request as httpRequest } from 'node:http';
 import { dirname, join } from 'node:path';
 import { before, test } from 'node:test';
-import { freshFolder, ndjson, program, startWith, ticksOf, until } from './harness.mjs';
+import { freshFolder, ndjson, program, start, startWith, ticksOf, until } from './harness.mjs';
 
 const kRefusal = { status: 400, code: 'bad_request' };
 let server;
@@ -88,6 +89,41 @@ test('GET takes the same, and Accept is obeyed', async () => {
                       { status: 406, code: 'not_acceptable' });
 });
 
+test('Accept weighs; formats that are not built say so', async () => {
+  const ask = async (accept) => {
+    const answer = await server.query('demo', 'SELECT 1 AS a', { accept });
+    return [answer.status, answer.headers['content-type'].split(';')[0], answer];
+  };
+  for (const [accept, type] of [
+    ['text/csv;q=0.5, application/x-ndjson', 'application/x-ndjson'],
+    ['application/json;q=0.1, text/*;q=0.2', 'text/csv'],
+    ['application/json;q=0, application/*', 'application/x-ndjson'],
+    ['application/vnd.apache.parquet, text/csv;q=0.1', 'text/csv'],
+  ]) {
+    assert.deepEqual((await ask(accept)).slice(0, 2), [200, type], accept);
+  }
+  for (const later of ['application/vnd.apache.parquet', 'application/vnd.apache.arrow.stream']) {
+    const [, , answer] = await ask(`${later}, */*;q=0`);
+    const { detail } = await expectProblem(answer, { status: 406, code: 'not_acceptable' });
+    assert.match(detail, /not built yet; .*application\/x-ndjson/);
+  }
+});
+
+test('GET: an address as browsers and programs write it', async () => {
+  const path = '/knowledgebase/demo/strata/query?max_rows=2&sql=';
+  const sql = "SELECT i + 1 AS n, '+%&= ü' AS t FROM range(3) r(i) ORDER BY n";
+  const asForm = new URLSearchParams({ sql }).toString().slice('sql='.length);
+  for (const encoded of [encodeURIComponent(sql), asForm]) {
+    const { status, json, text } = await server.get(path + encoded);
+    assert.equal(status, 200, text);
+    assert.deepEqual([json.rows, json.truncated], [[[1, '+%&= ü'], [2, '+%&= ü']], true]);
+  }
+  for (const bad of ['?sql=SELECT+1&limit=5', '?sql=SELECT+1&max_rows=x', '?sql=', '?max_rows=1']) {
+    const answer = await server.get(`/knowledgebase/demo/strata/query${bad}`);
+    await expectProblem(answer, kRefusal);
+  }
+});
+
 test('a cut answer says so in every format', async () => {
   const sql = 'SELECT i FROM range(5) t(i) ORDER BY i';
   const answers = await Promise.all(
@@ -103,9 +139,42 @@ test('a cut answer says so in every format', async () => {
   assert.equal(answers[2].text, '{"i":0}\n{"i":1}\n{"i":2}\n');
   const whole = await ask(sql, { max_rows: 5 });
   assert.deepEqual([whole.json.truncated, whole.headers['strata-truncated']], [false, undefined]);
-  const byDefault = (await ask('SELECT i FROM range(10001) t(i)')).json;
-  assert.deepEqual([byDefault.row_count, byDefault.rows.length, byDefault.truncated],
-                   [10_000, 10_000, true]);
+  for (const [there, members, truncated] of [
+    [10_000, {}, false], [10_001, {}, true], [10_001, { max_rows: 10_001 }, false],
+    [2048, { max_rows: 2048 }, false], [2049, { max_rows: 2048 }, true],
+  ]) {
+    const { json, headers } = await ask(`SELECT i FROM range(${there}) t(i)`, members);
+    const expected = Math.min(there, members.max_rows ?? 10_000);
+    assert.deepEqual([json.row_count, json.rows.length, json.truncated],
+                     [expected, expected, truncated]);
+    assert.equal(headers['strata-truncated'], truncated ? 'true' : undefined);
+  }
+  const most = await ask('SELECT 1 FROM range(1000001)',
+                         { accept: 'text/csv', max_rows: 1_000_000 });
+  assert.equal(most.headers['strata-truncated'], 'true');
+  assert.equal(most.bytes.length, '1\r\n'.length * 1_000_001, 'the header line and a million rows');
+});
+
+test('read speaks of the streams that were read, and of no other', async () => {
+  await server.createReceiver('demo', 'wind');
+  for (const id of ['a', 'b']) await server.land('demo', 'wind', [{ day: 'd1' }], `wind-${id}`);
+  const arrivals = {};
+  for (const stream of ['weather', 'wind']) {
+    arrivals[stream] = (await server.receiver('demo', stream)).last_landed;
+  }
+  const kWind = 'raw_extracted.stream_wind';
+  for (const [sql, files, newest] of [
+    [`SELECT 1 FROM ${kWind}`, 2, arrivals.wind],
+    [`SELECT 1 FROM knowledgebase.RAW_EXTRACTED."Stream_Wind"`, 2, arrivals.wind],
+    [`SELECT 1 FROM ${kView} JOIN ${kWind} USING (day)`, 3, arrivals.wind],
+    [`WITH w AS (FROM ${kWind}) SELECT (SELECT count(*) FROM w) FROM ${kView}`, 3, arrivals.wind],
+    [`SELECT '${kWind}' FROM ${kView} -- ${kWind}`, 1, arrivals.weather],
+    [`SUMMARIZE ${kWind}`, 2, arrivals.wind],
+    ['SELECT 1', 0, null],
+  ]) {
+    const { json, text } = await ask(sql);
+    assert.deepEqual([json.read?.files, json.read?.newest_arrival], [files, newest], sql + text);
+  }
 });
 
 test('an answer larger than a reply held in memory arrives whole', async () => {
@@ -152,10 +221,54 @@ test('errors of the SQL name what is wrong, and no path', async () => {
     [`SELECT sum(temp) FROM ${kView}`, /TRY_CAST\(x AS DOUBLE\)/],
     [`SELECT day::INT FROM ${kView}`, /d1/],
     ["SELECT error('at /etc/hostname')", /<path>/],
+    // Where it is wrong: DuckDB's line and its caret below the place.
+    [`SELECT day,\n  nosuch FROM ${kView}`, /LINE 2: {3}nosuch FROM [^\n]*\n {10}\^/],
+    ['SELECT 1 +', /syntax error at end of input/],
   ];
   for (const [sql, reason] of cases) {
     const { detail } = await expectProblem(await ask(sql), { status: 400, code: 'sql_error' });
     assert.match(detail, reason);
+  }
+});
+
+test('a comparison or an aggregate of text says what to do', async () => {
+  const kHint = /\ncells of raw streams are text: TRY_CAST\(x AS DOUBLE\)$/;
+  const of = (expression) => `SELECT ${expression} FROM ${kView}`;
+  const wrong = [
+    'temp > 5', 'day = 5', 'temp BETWEEN 1 AND 2', 'day IN (1, 2)', 'day < DATE \'2026-01-01\'',
+    'greatest(day, 1)', 'coalesce(temp, 0)', 'max(temp) > 5', 'avg(temp)', 'sum(temp)',
+    'stddev(temp)', 'corr(temp, temp)', 'sum(temp) OVER ()', 'temp + 1', '-temp',
+    'CASE WHEN day THEN 1 END', "day = DATE '2026-01-01'",
+  ];
+  for (const expression of wrong) {
+    const answer = await ask(of(expression));
+    const { detail } = await expectProblem(answer, { status: 400, code: 'sql_error' });
+    assert.match(detail, kHint, expression);
+  }
+  const right = ['max(temp)', "temp > '5'", 'avg(TRY_CAST(temp AS DOUBLE))', 'count(temp)'];
+  for (const expression of right) assert.equal((await ask(of(expression))).status, 200, expression);
+  for (const sql of ['SELECT nosuch(1)', 'SELECT sum(DATE \'2026-01-01\')']) {
+    const { detail } = await expectProblem(await ask(sql), { status: 400, code: 'sql_error' });
+    assert.doesNotMatch(detail, kHint, sql);
+  }
+});
+
+test('whatever files the SQL picks itself, it is no fault of the server', async () => {
+  const folder = server.streamFolder('demo', 'weather');
+  const half = folder.length / 2;
+  const spelled = `'${folder.slice(0, half)}' || '${folder.slice(half)}'`;
+  for (const sql of [
+    `SELECT * FROM read_parquet('${folder}/columns/*.json')`,
+    `SELECT * FROM read_parquet(${spelled} || '/data/none.parquet')`,
+    `SELECT * FROM read_parquet(${spelled} || '/columns/*')`,
+    `SELECT * FROM read_json(${spelled} || '/data/w-1.parquet')`,
+    `SELECT * FROM read_csv(${spelled} || '/data/*.parquet', columns = {'a': 'INTEGER'})`,
+    `SELECT * FROM '${folder}/data/none.parquet'`,
+  ]) {
+    const { status, json } = await ask(sql);
+    assert.deepEqual([status, json.code], [400, 'sql_error'], `${sql}: ${json.detail}`);
+    // What follows is the reader's own line.
+    assert.ok(!json.detail.split('\n\nLINE ')[0].includes(server.data), json.detail);
   }
 });
 
@@ -164,6 +277,17 @@ test('tables: unknown, not there yet, another kb\'s', async () => {
                       { status: 404, code: 'unknown_table' });
   await expectProblem(await ask('SELECT * FROM raw_extracted.stream_secret'),
                       { status: 404, code: 'unknown_table' });
+  for (const [typed, meant] of [
+    ['raw_extracted.stream_wether', 'weather'], ['stream_weather', 'weather'],
+    ['weather', 'weather'], ['raw_extracted.Weather', 'weather'],
+    ['raw_extracted.stream_defered', 'deferred'], ['"wether"', 'weather'],
+  ]) {
+    const { detail } = await expectProblem(await ask(`SELECT *\nFROM ${typed}`),
+                                           { status: 404, code: 'unknown_table' });
+    const proposal = `does not exist!\nDid you mean "raw_extracted.stream_${meant}"?` +
+        '\n\nLINE 2: FROM ';
+    assert.ok(detail.includes(proposal), `${typed}: ${detail}`);
+  }
   const { detail } = await expectProblem(
       await ask('SELECT * FROM raw_extracted.stream_deferred'),
       { status: 409, code: 'view_deferred' });
@@ -270,6 +394,60 @@ test('a worker that is killed at work costs its query only', async () => {
   assert.match(answer.headers['retry-after'], /^\d+$/);
   assert.deepEqual(await server.rows('demo', 'SELECT 5'), [[5]]);
   assert.ok((await server.metrics())[key] > earlier);
+});
+
+test('an answer that fails on its way is never taken for a whole one', async () => {
+  const sql = "SELECT i, repeat('x', 1000) AS x FROM range(60000) t(i)";
+  const endOf = (accept) => new Promise((resolve, reject) => {
+    const body = JSON.stringify({ sql, max_rows: 1_000_000 });
+    const sent = httpRequest({
+      host: '127.0.0.1', port: server.port, method: 'POST', agent: false,
+      path: '/knowledgebase/demo/strata/query',
+      headers: { 'Content-Type': 'application/json', Accept: accept },
+    });
+    sent.on('error', reject);
+    sent.on('response', (answer) => {
+      // The worker holds the rest of 60 MB while nobody reads.
+      answer.pause();
+      for (const pid of server.workers()) process.kill(pid, 'SIGKILL');
+      let text = '';
+      answer.on('data', (bytes) => { text += bytes; });
+      answer.on('error', () => {});
+      const { statusCode: status } = answer;
+      answer.on('close', () => resolve({ status, complete: answer.complete, text }));
+      until(() => server.workers().length === 0, 'the end of the workers')
+          .then(() => answer.resume(), reject);
+    });
+    sent.end(body);
+  });
+  const busy = async () => (await server.metrics())['strata_queries_total{result="busy"}'];
+  for (const accept of ['application/json', 'text/csv', 'application/x-ndjson']) {
+    const earlier = await busy();
+    const { status, complete, text } = await endOf(accept);
+    assert.deepEqual([status, complete], [200, false], accept);
+    assert.ok(text.length < 60_000_000, accept);
+    await until(async () => await busy() === earlier + 1, 'the query to be counted');
+    const lines = text.split('\n');
+    const told = lines.filter((line) => line.includes('_strata_error'));
+    if (accept === 'application/x-ndjson') {
+      assert.equal(lines.at(-1), '');
+      assert.equal(typeof JSON.parse(lines.at(-2))._strata_error, 'string');
+    }
+    assert.equal(told.length, accept === 'application/x-ndjson' ? 1 : 0);
+  }
+  assert.deepEqual(await server.rows('demo', 'SELECT 5'), [[5]]);
+});
+
+test('every result is counted from the start', async () => {
+  const metrics = await (await start()).metrics();
+  const results = Object.entries(metrics).flatMap(([name, value]) => {
+    const [, result] = /^strata_queries_total\{result="(.*)"\}$/.exec(name) ?? [];
+    return result === undefined ? [] : [[result, value]];
+  });
+  assert.deepEqual(Object.fromEntries(results), {
+    ok: 0, cancelled: 0, bad_request: 0, sql_error: 0, sql_refused: 0, unknown_table: 0,
+    view_deferred: 0, not_acceptable: 0, out_of_memory: 0, busy: 0, timeout: 0,
+  });
 });
 
 test('with every worker killed and none startable a query is 503 and ingest goes on', async () => {
