@@ -206,6 +206,18 @@ TEST_F(AccessTest, EveryOperationByScopeAndKnowledgebase) {
   }
 }
 
+TEST_F(AccessTest, AScopeOfOneKnowledgebaseIsNoneOfAnother) {
+  const std::string both = make({"model:foreign", "ingest:own/mine", "ingest:foreign/other"});
+  const auto operation = [](std::string_view id) -> const Operation& {
+    return *std::ranges::find(operations(), id, &Operation::id);
+  };
+  expect(operation("query"), "own", both, k403);
+  expect(operation("query"), "foreign", both, kPass);
+  expect(operation("resyncReceiver"), "own", both, k403);
+  expect(operation("ingest"), "own", both, kPass);
+  expect(operation("ingest"), "foreign", both, k403);
+}
+
 TEST_F(AccessTest, WithMetricsAuthEvenTheOpenOnesNeedAToken) {
   services_.auth.metrics_too = true;
   const std::string read = make({"read:own"});
