@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <future>
 #include <memory>
 #include <thread>
@@ -47,6 +48,16 @@ void raise_descriptor_limit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Strata's own encoder; `STRATA_ENCODER=copy` puts DuckDB's COPY in its place, so that one can be
+/// measured by the other (docs/PERFORMANCE.md).
+Result<std::unique_ptr<parquet::BatchWriter>> make_batch_writer() {
+  const char* encoder = std::getenv("STRATA_ENCODER");
+  if (encoder != nullptr && std::string_view(encoder) == "copy") {
+    return duck::make_copy_batch_writer({});
+  }
+  return parquet::make_batch_writer();
 }
 
 /// Everything the server is made of, in the order it is built; it goes in the other.
@@ -107,7 +118,7 @@ Result<void> Composition::build_parts() {
   STRATA_RETURN_IF_ERROR(check_tokens());
   query_workers_ = duck::make_worker_pool({.program = options_.program});
   own_workers_ = duck::make_worker_pool({.program = options_.program, .workers_max = 1});
-  STRATA_ASSIGN_OR_RETURN(writer_, duck::make_copy_batch_writer({}));
+  STRATA_ASSIGN_OR_RETURN(writer_, make_batch_writer());
   knowledgebases_ = kb::Knowledgebases::create({.fs = *fs_,
                                                 .clock = clock_,
                                                 .root = *root_,

@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/cells.h"
+#include "base/ids.h"
 #include "duck/cells_function.h"
 #include "duck/memory_budget.h"
 #include "duck/sql.h"
@@ -98,15 +101,19 @@ Sql copy_statement(std::uint64_t slot, const FileLayout& layout,
   return sql;
 }
 
-class CopyBatchWriter final : public parquet::BatchWriter {
+class DuckBatchWriter final : public CopyBatchWriter {
  public:
-  explicit CopyBatchWriter(std::uint64_t memory_bytes)
-      : memory_(memory_bytes), instances_(memory_bytes) {}
+  explicit DuckBatchWriter(const CopyBatchWriterOptions& options)
+      : scratch_folder_(options.scratch_folder.empty()
+                            ? std::filesystem::temp_directory_path().string()
+                            : options.scratch_folder),
+        memory_(options.memory_bytes),
+        instances_(options.memory_bytes) {}
 
   /// Opens the instance, so that what cannot work is told at start and not to a producer.
   Result<void> start() { return instances_.run(Sql("SELECT 1")); }
 
-  Result<void> write(const parquet::BatchFile& file) override {
+  Result<void> write(const parquet::BatchFile& file, const std::string& path) override {
     if (file.stored_names.size() != file.cells.columns.size()) {
       return broken("stored_names and cells.columns differ in length");
     }
@@ -114,7 +121,7 @@ class CopyBatchWriter final : public parquet::BatchWriter {
                             .cells = file.cells,
                             .batch_id_column = std::string(parquet::kBatchIdColumn),
                             .batch_id = file.batch_id};
-    return write_source(source, file.key_values, file.path);
+    return write_source(source, file.key_values, path);
   }
 
   Result<void> write_empty(std::span<const std::string> columns, const std::string& path) override {
@@ -124,7 +131,33 @@ class CopyBatchWriter final : public parquet::BatchWriter {
     return write_source(source, {}, path);
   }
 
+  Result<std::string> encode(const parquet::BatchFile& file) override {
+    const std::string path = scratch_path();
+    STRATA_RETURN_IF_ERROR(write(file, path));
+    return take(path);
+  }
+
+  Result<std::string> encode_empty(std::span<const std::string> columns) override {
+    const std::string path = scratch_path();
+    STRATA_RETURN_IF_ERROR(write_empty(columns, path));
+    return take(path);
+  }
+
  private:
+  std::string scratch_path() const {
+    return scratch_folder_ + "/strata-copy-" + random_hex(16) + ".parquet";
+  }
+
+  /// The bytes of a file that was written for them alone.
+  static Result<std::string> take(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::string bytes(std::istreambuf_iterator<char>(in), {});
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    if (!in || bytes.empty()) return broken("what COPY wrote could not be read back");
+    return bytes;
+  }
+
   Result<void> write_source(const CellSource& source, const parquet::KeyValues& key_values,
                             const std::string& path) {
     STRATA_RETURN_IF_ERROR(check_names(source));
@@ -141,15 +174,16 @@ class CopyBatchWriter final : public parquet::BatchWriter {
     return done;
   }
 
+  const std::string scratch_folder_;
   MemoryBudget memory_;  // wide batches wait for each other instead of failing each other
   WriterInstances instances_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<parquet::BatchWriter>> make_copy_batch_writer(
+Result<std::unique_ptr<CopyBatchWriter>> make_copy_batch_writer(
     const CopyBatchWriterOptions& options) {
-  auto writer = std::make_unique<CopyBatchWriter>(options.memory_bytes);
+  auto writer = std::make_unique<DuckBatchWriter>(options);
   STRATA_RETURN_IF_ERROR(writer->start());
   return writer;
 }

@@ -60,7 +60,7 @@ class CopyBatchWriterTest : public testing::Test {
     std::string name = (std::filesystem::temp_directory_path() / "strata-duck-XXXXXX").string();
     ASSERT_NE(::mkdtemp(name.data()), nullptr);
     folder_ = name;
-    Result<std::unique_ptr<parquet::BatchWriter>> writer = make_copy_batch_writer({});
+    Result<std::unique_ptr<CopyBatchWriter>> writer = make_copy_batch_writer({});
     ASSERT_TRUE(writer.has_value()) << writer.error().detail;
     writer_ = std::move(*writer);
   }
@@ -78,11 +78,11 @@ class CopyBatchWriterTest : public testing::Test {
 
   Result<void> write(const CellTable& cells, const std::string& to,
                      const parquet::KeyValues& key_values = {}, std::string_view batch_id = "b-1") {
-    return writer_->write({cells, cells.columns, batch_id, key_values, to});
+    return writer_->write({cells, cells.columns, batch_id, key_values}, to);
   }
 
   std::filesystem::path folder_;
-  std::unique_ptr<parquet::BatchWriter> writer_;
+  std::unique_ptr<CopyBatchWriter> writer_;
   ParquetReader reader_;
 };
 
@@ -153,7 +153,7 @@ TEST_F(CopyBatchWriterTest, RowsKeepTheirOrderOverManyChunks) {
 TEST_F(CopyBatchWriterTest, StoredNamesReplaceTheBatchsOwn) {
   const CellTable cells = make_cells({"TEMP", "Sensor"}, {{"1", "2"}});
   const std::vector<std::string> stored = {"temp", "sensor"};
-  ASSERT_TRUE(writer_->write({cells, stored, "b", {}, path("x.parquet")}).has_value());
+  ASSERT_TRUE(writer_->write({cells, stored, "b", {}}, path("x.parquet")).has_value());
   EXPECT_THAT(reader_.read(path("x.parquet")).columns, ElementsAre("temp", "sensor", "_batch_id"));
 }
 
@@ -233,6 +233,16 @@ TEST_F(CopyBatchWriterTest, HostileFoldersAndNames) {
   }
 }
 
+TEST_F(CopyBatchWriterTest, EncodedBytesAreThoseOfTheFileAndNothingStays) {
+  writer_ = std::move(make_copy_batch_writer({.scratch_folder = folder_}).value());
+  const CellTable cells = make_cells({"a"}, {{"1"}});
+  const auto bytes = writer_->encode({cells, cells.columns, "b-1", {}});
+  ASSERT_TRUE(bytes.has_value()) << bytes.error().detail;
+  EXPECT_THAT(files(), IsEmpty());
+  ASSERT_TRUE(write(cells, path("x.parquet")).has_value());
+  EXPECT_EQ(*bytes, read_file(path("x.parquet")));
+}
+
 TEST_F(CopyBatchWriterTest, NothingButTheFileIsWritten) {
   ASSERT_TRUE(write(make_cells({"a"}, {{"1"}}), path("x.parquet")).has_value());
   EXPECT_THAT(files(), ElementsAre("x.parquet"));
@@ -280,7 +290,7 @@ TEST_F(CopyBatchWriterTest, ColumnsThatWouldBeRenamedAreRefused) {
   EXPECT_EQ(writer_->write_empty({}, path("x.parquet")).error().code, Code::kInternal);
   const CellTable cells = make_cells({"a", "b"}, {{"1"}});
   const std::vector<std::string> too_few = {"a"};
-  EXPECT_EQ(writer_->write({cells, too_few, "b", {}, path("x.parquet")}).error().code,
+  EXPECT_EQ(writer_->write({cells, too_few, "b", {}}, path("x.parquet")).error().code,
             Code::kInternal);
   EXPECT_THAT(files(), IsEmpty());
 }

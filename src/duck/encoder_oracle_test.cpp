@@ -80,9 +80,8 @@ class EncoderOracleTest : public testing::Test {
     const parquet::BatchFile file{.cells = cells,
                                   .stored_names = cells.columns,
                                   .batch_id = "b-1",
-                                  .key_values = key_values_,
-                                  .path = by_copy};
-    ASSERT_TRUE(copy_->write(file));
+                                  .key_values = key_values_};
+    ASSERT_TRUE(copy_->write(file, by_copy));
     const auto bytes = encoder_.encode(file);
     ASSERT_TRUE(bytes);
     std::ofstream(by_encoder, std::ios::binary) << *bytes;
@@ -99,7 +98,7 @@ class EncoderOracleTest : public testing::Test {
   ScratchFolder folder_;
   ParquetReader reader_;
   const parquet::KeyValues key_values_ = {{"batch_id", "b-1"}};
-  std::unique_ptr<parquet::BatchWriter> copy_;
+  std::unique_ptr<CopyBatchWriter> copy_;
   parquet::FileEncoder encoder_;
 };
 

@@ -140,7 +140,7 @@ Result<std::unique_ptr<Directory>> Publisher::open_shard(const BatchId& id) {
   return shard;
 }
 
-Result<Publisher::Staged> Publisher::stage(const WriteStaged& write) {
+Result<Publisher::Staged> Publisher::stage(const Encode& encode) {
   // Step 1. A file whose fsync failed is never synced again: its pages may be marked clean though
   // they never reached the disk (durability.md 0.2). One new file, then the disk is in doubt.
   for (int remaining = 1; remaining >= 0; --remaining) {
@@ -149,21 +149,14 @@ Result<Publisher::Staged> Publisher::stage(const WriteStaged& write) {
     const Entry file{*staging_, staged.name};
     const auto drop = [&] { ignore(fs_.unlink(file), "unclaimed: recovery removes it otherwise"); };
 
-    auto written =
-        write(fmt::format("{}/_tmp/{}/{}", options_.stream_folder, options_.process, staged.name),
-              fmt::format("{}/{}", options_.process, staged.name));
-    if (!written) {
+    STRATA_ASSIGN_OR_RETURN(Encoded encoded,
+                            encode(fmt::format("{}/{}", options_.process, staged.name)));
+    staged.facts = std::move(encoded.facts);
+    if (auto written = fs_.write_new(file, encoded.bytes); !written) {
       drop();
       return std::move(written).error();
     }
     kill_point("publish:after_write");
-    auto facts = facts_.read(file);
-    if (!facts) {
-      drop();
-      return make_error(Code::kInternal, "the batch could not be read back after it was written",
-                        facts.error().message + " " + facts.error().detail);
-    }
-    staged.facts = std::move(*facts);
 
     auto synced = fs_.sync_file(file);
     if (synced) {
@@ -181,8 +174,8 @@ Result<Publisher::Staged> Publisher::stage(const WriteStaged& write) {
   return make_error(Code::kInternal, "unreachable");
 }
 
-Result<Published> Publisher::publish(const BatchId& id, const WriteStaged& write) {
-  STRATA_ASSIGN_OR_RETURN(const Staged staged, stage(write));
+Result<Published> Publisher::publish(const BatchId& id, const Encode& encode) {
+  STRATA_ASSIGN_OR_RETURN(const Staged staged, stage(encode));
   STRATA_CHECK(staged.facts.batch_id == id.str());
   return publish_staged(id, staged);
 }

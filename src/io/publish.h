@@ -55,15 +55,18 @@ class Publisher {
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
-  /// Writes the staged file under an absolute path; its metadata must carry `attempt`, which names
-  /// that path below `_tmp/`.
-  using WriteStaged =
-      std::function<Result<void>(const std::string& path, const std::string& attempt)>;
+  /// A batch's file, and what its metadata says.
+  struct Encoded {
+    std::string bytes;
+    BatchFacts facts;
+  };
+  /// Makes the file; its metadata must carry `attempt`, which names the staged file below `_tmp/`.
+  using Encode = std::function<Result<Encoded>(const std::string& attempt)>;
 
-  /// Steps 1 to 6. `write` is called once, or twice when the first file's fsync failed.
+  /// Steps 1 to 6. `encode` is called once, or twice when the first file's fsync failed.
   /// Errors: kDiskFull, kIo, kBusy: nothing acknowledged, the same id may be sent again.
-  /// kDegraded: the disk is in doubt, `degrade` was called. What `write` answers passes through.
-  Result<Published> publish(const BatchId& id, const WriteStaged& write);
+  /// kDegraded: the disk is in doubt, `degrade` was called. What `encode` answers passes through.
+  Result<Published> publish(const BatchId& id, const Encode& encode);
 
   /// What the id stands for already: its claim or its ledger entry. Nothing: the id is free. Not
   /// yet durable: see confirm.
@@ -126,7 +129,7 @@ class Publisher {
   Result<void> open_folders();
   Result<void> take_staging();
   Result<std::unique_ptr<Directory>> open_shard(const BatchId& id);
-  Result<Staged> stage(const WriteStaged& write);
+  Result<Staged> stage(const Encode& encode);
   Result<Published> publish_staged(const BatchId& id, const Staged& staged);
   Result<Published> finish_own(const ClaimAt& claim, const Staged& staged);
   Result<bool> make_claim(const ClaimAt& claim, const Staged& staged);

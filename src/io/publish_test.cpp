@@ -18,24 +18,30 @@ namespace {
 constexpr char kFolder[] = "/root/streams/s";
 
 /// A batch file of these tests: `id|attempt|content|end`. Without the end it is torn.
+BatchFacts facts_of(const std::string& text) {
+  const auto a = text.find('|');
+  const auto b = text.find('|', a + 1);
+  BatchFacts facts;
+  facts.batch_id = text.substr(0, a);
+  facts.attempt = text.substr(a + 1, b - a - 1);
+  facts.body_sha256 = text.substr(b + 1, text.size() - b - 5);
+  facts.file_sha256 = sha256_hex(text);
+  facts.rows = 1;
+  facts.file_bytes = text.size();
+  return facts;
+}
+
 class PlainFacts final : public FactsReader {
  public:
   explicit PlainFacts(FileSystem& fs) : fs_(fs) {}
   Result<BatchFacts> read(Entry file) override {
     STRATA_ASSIGN_OR_RETURN(const std::string text, fs_.read(file, 4096));
     const auto a = text.find('|');
-    const auto b = text.find('|', a + 1);
-    if (a == std::string::npos || b == std::string::npos || !text.ends_with("|end")) {
+    if (a == std::string::npos || text.find('|', a + 1) == std::string::npos ||
+        !text.ends_with("|end")) {
       return make_error(Code::kBadBatch, "torn");
     }
-    BatchFacts facts;
-    facts.batch_id = text.substr(0, a);
-    facts.attempt = text.substr(a + 1, b - a - 1);
-    facts.body_sha256 = text.substr(b + 1, text.size() - b - 5);
-    facts.file_sha256 = sha256_hex(text);
-    facts.rows = 1;
-    facts.file_bytes = text.size();
-    return facts;
+    return facts_of(text);
   }
 
  private:
@@ -68,11 +74,11 @@ struct Process {
   }
 
   Result<Published> publish(const std::string& id, const std::string& content) {
-    return publisher->publish(id_of(id), [&](const std::string& path, const std::string& attempt) {
-      const std::string name = path.substr(path.rfind('/') + 1);
-      return fs.write_new({publisher->staging(), name},
-                          fmt::format("{}|{}|{}|end", id, attempt, content));
-    });
+    return publisher->publish(
+        id_of(id), [&](const std::string& attempt) -> Result<Publisher::Encoded> {
+          const std::string text = fmt::format("{}|{}|{}|end", id, attempt, content);
+          return Publisher::Encoded{text, facts_of(text)};
+        });
   }
 
   std::map<std::string, std::string> data() {

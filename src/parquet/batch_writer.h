@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,20 +26,19 @@ struct BatchFile {
   /// Written into every row of the last column, `_batch_id`.
   std::string_view batch_id;
   const KeyValues& key_values;
-  /// Absolute path of a file that does not exist yet, in a folder that does.
-  std::string path;
 };
 
-/// Encodes a batch as one Parquet file, every column VARCHAR. The file is complete but not
-/// durable: publish syncs it. On an error nothing usable is left under `path`. Thread-safe.
-/// Errors: kDiskFull, kIo, kInternal.
+/// Encodes a batch as one Parquet file, every column VARCHAR. Answers the file's bytes: publish
+/// writes them. Thread-safe. Errors: kInternal; kDiskFull and kIo where an encoder works on a disk.
 class BatchWriter {
  public:
   virtual ~BatchWriter() = default;
-  virtual Result<void> write(const BatchFile& file) = 0;
+  virtual Result<std::string> encode(const BatchFile& file) = 0;
   /// Zero rows, exactly these columns in this order, all VARCHAR (the anchor).
-  virtual Result<void> write_empty(std::span<const std::string> columns,
-                                   const std::string& path) = 0;
+  virtual Result<std::string> encode_empty(std::span<const std::string> columns) = 0;
 };
+
+/// Strata's own encoder, one per thread that encodes at the moment.
+std::unique_ptr<BatchWriter> make_batch_writer();
 
 }  // namespace strata::parquet

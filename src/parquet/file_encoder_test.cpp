@@ -44,11 +44,8 @@ CellTable readings(std::size_t rows) {
 }
 
 Result<std::string> encode(FileEncoder& encoder, const CellTable& cells) {
-  return encoder.encode({.cells = cells,
-                         .stored_names = cells.columns,
-                         .batch_id = "b-1",
-                         .key_values = kKeyValues,
-                         .path = {}});
+  return encoder.encode(
+      {.cells = cells, .stored_names = cells.columns, .batch_id = "b-1", .key_values = kKeyValues});
 }
 
 TEST(FileEncoder, TheFooterSaysWhatIsInTheFile) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <numeric>
 
@@ -14,15 +13,12 @@ namespace strata::stream {
 namespace {
 
 constexpr std::string_view kWriter = "strata 1";
-/// A landed batch is far smaller than its body's ceiling; a larger file is not one of ours.
-constexpr std::uint64_t kBatchFileBytesMax = 1ULL << 31;
 
-void update_length(Sha256& sha, std::size_t length) {
-  const auto value = static_cast<std::uint32_t>(length);
-  const std::array<char, 4> bytes{
-      static_cast<char>(value & 0xffU), static_cast<char>((value >> 8U) & 0xffU),
-      static_cast<char>((value >> 16U) & 0xffU), static_cast<char>((value >> 24U) & 0xffU)};
-  sha.update({bytes.data(), bytes.size()});
+void append_sized(std::string& out, std::string_view text) {
+  for (unsigned shift = 0; shift < 32; shift += 8) {
+    out.push_back(static_cast<char>(text.size() >> shift));
+  }
+  out += text;
 }
 
 /// For each column its place when the stored names are sorted by bytes.
@@ -52,69 +48,7 @@ Result<std::string> read_tail(io::FileSystem& fs, io::Entry file, std::uint64_t 
   return fs.read_range(file, file_size - *size, *size);
 }
 
-}  // namespace
-
-parquet::KeyValues batch_key_values(const io::BatchFacts& facts, const BatchOrigin& origin) {
-  return {{"batch_id", facts.batch_id},
-          {"kb", origin.kb},
-          {"stream", origin.stream},
-          {"attempt", facts.attempt},
-          {"partition", facts.partition},
-          {"arrived_at", facts.arrived_at},
-          {"rows", fmt::format("{}", facts.rows)},
-          {"columns", fmt::format("{}", facts.columns)},
-          {"body_sha256", facts.body_sha256},
-          {"content_sha256", facts.content_sha256},
-          {"writer", std::string(kWriter)},
-          {"file_sha256", parquet::file_sha256_placeholder()}};
-}
-
-std::string content_sha256(const CellTable& cells, std::span<const std::string> stored_names) {
-  const std::vector<std::uint32_t> ranks = ranks_of(stored_names);
-  Sha256 sha;
-  std::vector<Field> row;
-  for (std::size_t r = 0; r < cells.row_count(); ++r) {
-    const auto fields = cells.row(r);
-    row.assign(fields.begin(), fields.end());
-    std::ranges::sort(row, {}, [&](const Field& field) { return ranks[field.column]; });
-    for (const Field& field : row) {
-      const std::string& name = stored_names[field.column];
-      update_length(sha, name.size());
-      sha.update(name);
-      update_length(sha, field.text.size());
-      sha.update(field.text);
-    }
-    sha.update("\xff\xff\xff\xff");
-  }
-  return to_hex(sha.finish());
-}
-
-Result<void> seal_batch_file(io::FileSystem& fs, io::Entry file) {
-  STRATA_ASSIGN_OR_RETURN(const std::string bytes, fs.read(file, kBatchFileBytesMax));
-  STRATA_ASSIGN_OR_RETURN(const parquet::Footer footer, parquet::parse_footer(bytes, bytes.size()));
-  if (!footer.file_sha256_offset) {
-    return make_error(Code::kInternal, "the encoder left no room for the file's digest");
-  }
-  const std::uint64_t offset = *footer.file_sha256_offset;
-  return fs.patch(file, offset, parquet::self_digest(bytes, offset));
-}
-
-Result<std::string> read_footer_tail(io::FileSystem& fs, io::Entry file) {
-  STRATA_ASSIGN_OR_RETURN(const io::FileStat stat, fs.stat(file));
-  return read_tail(fs, file, stat.size_bytes);
-}
-
-Result<parquet::Footer> read_footer(io::FileSystem& fs, io::Entry file) {
-  STRATA_ASSIGN_OR_RETURN(const io::FileStat stat, fs.stat(file));
-  STRATA_ASSIGN_OR_RETURN(const std::string tail, read_tail(fs, file, stat.size_bytes));
-  auto footer = parquet::parse_footer(tail, stat.size_bytes);
-  if (!footer) return make_error(Code::kBadBatch, footer.error().message, footer.error().detail);
-  return footer;
-}
-
-Result<io::BatchFacts> FooterFactsReader::read(io::Entry file) {
-  STRATA_ASSIGN_OR_RETURN(const parquet::Footer footer, read_footer(fs_, file));
-  STRATA_ASSIGN_OR_RETURN(const io::FileStat stat, fs_.stat(file));
+Result<io::BatchFacts> facts_of(const parquet::Footer& footer, std::uint64_t file_bytes) {
   io::BatchFacts facts;
   const auto take = [&](std::string_view key, std::string& into) {
     const auto value = footer.value(key);
@@ -133,7 +67,84 @@ Result<io::BatchFacts> FooterFactsReader::read(io::Entry file) {
     return make_error(Code::kBadBatch, "the file is no batch of Strata's",
                       "its metadata is incomplete or its row count differs");
   }
-  facts.file_bytes = stat.size_bytes;
+  facts.file_bytes = file_bytes;
+  return facts;
+}
+
+}  // namespace
+
+parquet::KeyValues batch_key_values(const io::BatchFacts& facts, const BatchOrigin& origin) {
+  return {{"batch_id", facts.batch_id},
+          {"kb", origin.kb},
+          {"stream", origin.stream},
+          {"attempt", facts.attempt},
+          {"partition", facts.partition},
+          {"arrived_at", facts.arrived_at},
+          {"rows", fmt::format("{}", facts.rows)},
+          {"columns", fmt::format("{}", facts.columns)},
+          {"body_sha256", facts.body_sha256},
+          {"content_sha256", facts.content_sha256},
+          {"writer", std::string(kWriter)},
+          {"file_sha256", parquet::file_sha256_placeholder()}};
+}
+
+std::string content_sha256(const CellTable& cells, std::span<const std::string> stored_names) {
+  // The digest is taken of long pieces: a call for each cell costs more than the hashing.
+  constexpr std::size_t kPieceBytes = 32UL * 1024;
+  const std::vector<std::uint32_t> ranks = ranks_of(stored_names);
+  Sha256 sha;
+  std::string piece;
+  std::vector<Field> row;
+  for (std::size_t r = 0; r < cells.row_count(); ++r) {
+    const auto fields = cells.row(r);
+    row.assign(fields.begin(), fields.end());
+    const auto rank = [&](const Field& field) { return ranks[field.column]; };
+    if (!std::ranges::is_sorted(row, {}, rank)) std::ranges::sort(row, {}, rank);
+    for (const Field& field : row) {
+      append_sized(piece, stored_names[field.column]);
+      append_sized(piece, field.text);
+    }
+    piece += "\xff\xff\xff\xff";
+    if (piece.size() < kPieceBytes) continue;
+    sha.update(piece);
+    piece.clear();
+  }
+  sha.update(piece);
+  return to_hex(sha.finish());
+}
+
+Result<std::string> read_footer_tail(io::FileSystem& fs, io::Entry file) {
+  STRATA_ASSIGN_OR_RETURN(const io::FileStat stat, fs.stat(file));
+  return read_tail(fs, file, stat.size_bytes);
+}
+
+Result<parquet::Footer> read_footer(io::FileSystem& fs, io::Entry file) {
+  STRATA_ASSIGN_OR_RETURN(const io::FileStat stat, fs.stat(file));
+  STRATA_ASSIGN_OR_RETURN(const std::string tail, read_tail(fs, file, stat.size_bytes));
+  auto footer = parquet::parse_footer(tail, stat.size_bytes);
+  if (!footer) return make_error(Code::kBadBatch, footer.error().message, footer.error().detail);
+  return footer;
+}
+
+Result<io::BatchFacts> FooterFactsReader::read(io::Entry file) {
+  STRATA_ASSIGN_OR_RETURN(const parquet::Footer footer, read_footer(fs_, file));
+  STRATA_ASSIGN_OR_RETURN(const io::FileStat stat, fs_.stat(file));
+  return facts_of(footer, stat.size_bytes);
+}
+
+Result<io::BatchFacts> seal_batch(std::string& bytes) {
+  const auto broken = [](const Error& cause) {
+    return make_error(Code::kInternal, "the batch could not be encoded; nothing is stored",
+                      cause.message + " " + cause.detail);
+  };
+  const auto footer = parquet::parse_footer(bytes, bytes.size());
+  if (!footer) return broken(footer.error());
+  auto facts = facts_of(*footer, bytes.size());
+  if (!facts || !footer->file_sha256_offset) {
+    return broken(facts ? make_error(Code::kInternal, "no room for the digest") : facts.error());
+  }
+  facts->file_sha256 = parquet::self_digest(bytes, *footer->file_sha256_offset);
+  bytes.replace(*footer->file_sha256_offset, facts->file_sha256.size(), facts->file_sha256);
   return facts;
 }
 

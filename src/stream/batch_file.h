@@ -30,8 +30,9 @@ parquet::KeyValues batch_key_values(const io::BatchFacts& facts, const BatchOrig
 /// after each row FF FF FF FF. Test vectors: tests/vectors/content_sha256.json.
 std::string content_sha256(const CellTable& cells, std::span<const std::string> stored_names);
 
-/// Writes the file's own digest into it, so that every file certifies itself. Before publish only.
-Result<void> seal_batch_file(io::FileSystem& fs, io::Entry file);
+/// Writes the file's own digest into its bytes, so that every file certifies itself, and answers
+/// what a reader will find there. kInternal: `bytes` are not what batch_key_values() was put into.
+Result<io::BatchFacts> seal_batch(std::string& bytes);
 
 /// The end of the file, footer included, without reading the file. kBadBatch: no Parquet file.
 Result<std::string> read_footer_tail(io::FileSystem& fs, io::Entry file);

@@ -9,7 +9,6 @@
 #include <iterator>
 
 #include "base/sha256.h"
-#include "duck/copy_batch_writer.h"
 #include "io/posix_file_system.h"
 #include "io/publish.h"
 #include "io/testing/expect.h"
@@ -81,26 +80,27 @@ class BatchFileTest : public ::testing::Test {
                                .body_sha256 = std::string(64, 'b'),
                                .content_sha256 = std::string(64, 'c')};
     const auto key_values = batch_key_values(facts, {.kb = "demo", .stream = "s"});
-    const auto writer = duck::make_copy_batch_writer({});
-    ASSERT_OK(writer);
-    ASSERT_OK((*writer)->write({.cells = cells_,
-                                .stored_names = cells_.columns,
-                                .batch_id = "id-1",
-                                .key_values = key_values,
-                                .path = temp_.path() + "/" + name}));
+    auto bytes = parquet::make_batch_writer()->encode({.cells = cells_,
+                                                       .stored_names = cells_.columns,
+                                                       .batch_id = "id-1",
+                                                       .key_values = key_values});
+    ASSERT_OK(bytes);
+    ASSERT_OK_AND_ASSIGN(sealed_, seal_batch(*bytes));
+    std::ofstream(temp_.path() + "/" + name, std::ios::binary) << *bytes;
   }
 
   io::TempDir temp_;
   std::unique_ptr<io::FileSystem> fs_ = io::make_posix_file_system();
   CellTable cells_;
+  io::BatchFacts sealed_;
 };
 
 TEST_F(BatchFileTest, ASealedFileCertifiesItselfAndSaysWhatItIs) {
   write("x.parquet");
   ASSERT_OK_AND_ASSIGN(const auto folder, fs_->open_directory(temp_.path()));
   const io::Entry file{*folder, "x.parquet"};
-  ASSERT_OK(seal_batch_file(*fs_, file));
   ASSERT_OK_AND_ASSIGN(const auto facts, FooterFactsReader(*fs_).read(file));
+  EXPECT_EQ(facts, sealed_);
   EXPECT_EQ(facts.batch_id, "id-1");
   EXPECT_EQ(facts.attempt, "n-1-1/1.parquet");
   EXPECT_EQ(facts.rows, 1U);

@@ -19,7 +19,6 @@ namespace json = boost::json;
 
 constexpr std::string_view kSuffix = ".json";
 constexpr std::string_view kAnchorName = ".schema.parquet";
-constexpr std::uint64_t kAnchorBytesMax = 16ULL * 1024 * 1024;
 /// Two processes that keep extending one registry each win within a few rounds.
 constexpr int kRaceTries = 1000;
 
@@ -199,16 +198,10 @@ Result<void> Columns::settle_anchor() {
 }
 
 Result<void> Columns::replace_anchor(io::Entry anchor, const std::vector<std::string>& names) {
-  const io::Directory& staging = publisher_.staging();
-  const std::string name = "anchor." + random_hex(8);
-  STRATA_RETURN_IF_ERROR(writer_.write_empty(names, staging.path() + "/" + name));
-  io::kill_point("anchor:after_write");
-  const auto bytes = fs_.read({staging, name}, kAnchorBytesMax);
-  ignore(fs_.unlink({staging, name}), "unclaimed: recovery removes it otherwise");
-  if (!bytes) return bytes.error();
+  STRATA_ASSIGN_OR_RETURN(const std::string bytes, writer_.encode_empty(names));
   return io::publish_replacing(fs_, {.to = anchor,
-                                     .staging = staging,
-                                     .bytes = *bytes,
+                                     .staging = publisher_.staging(),
+                                     .bytes = bytes,
                                      .points = {"anchor:after_sync", "anchor:after_rename"}});
 }
 

@@ -14,9 +14,6 @@ namespace {
 
 namespace json = boost::json;
 
-/// As every file of Strata's; the encoder goes by the umask.
-constexpr mode_t kFileMode = 0640;
-
 using Outcome = std::expected<Landed, Refusal>;
 
 /// What is wrong with our files is never the producer's fault: only codes that tell it to come
@@ -145,11 +142,10 @@ class Attempt {
                          .file_sha256 = {},
                          .file_bytes = 0};
     if (batch_.dry_run) return Landed{facts, false};
-    auto published =
-        stream_.publisher().publish(id_, [&](const std::string& path, const std::string& attempt) {
-          facts.attempt = attempt;
-          return write(facts, *cells, *stored, path);
-        });
+    auto published = stream_.publisher().publish(id_, [&](const std::string& attempt) {
+      facts.attempt = attempt;
+      return encode(facts, *cells, *stored);
+    });
     if (!published) return refuse(std::move(published).error());
     return settle(*published, facts);
   }
@@ -162,19 +158,17 @@ class Attempt {
     return !newest.empty();
   }
 
-  Result<void> write(const io::BatchFacts& facts, const CellTable& cells,
-                     const std::vector<std::string>& stored, const std::string& path) {
+  Result<io::Publisher::Encoded> encode(const io::BatchFacts& facts, const CellTable& cells,
+                                        const std::vector<std::string>& stored) {
     const parquet::KeyValues key_values = batch_key_values(
         facts, {.kb = stream_.knowledgebase().id().str(), .stream = stream_.id().str()});
-    STRATA_RETURN_IF_ERROR(services_.writer.write({.cells = cells,
-                                                   .stored_names = stored,
-                                                   .batch_id = facts.batch_id,
-                                                   .key_values = key_values,
-                                                   .path = path}));
-    const std::string name = path.substr(path.rfind('/') + 1);
-    const io::Entry file{stream_.publisher().staging(), name};
-    STRATA_RETURN_IF_ERROR(services_.fs.set_mode(file, kFileMode));
-    return seal_batch_file(services_.fs, file);
+    io::Publisher::Encoded encoded;
+    STRATA_ASSIGN_OR_RETURN(encoded.bytes, services_.writer.encode({.cells = cells,
+                                                                    .stored_names = stored,
+                                                                    .batch_id = facts.batch_id,
+                                                                    .key_values = key_values}));
+    STRATA_ASSIGN_OR_RETURN(encoded.facts, seal_batch(encoded.bytes));
+    return encoded;
   }
 
   Outcome settle(const io::Published& published, const io::BatchFacts& own) {

@@ -12,7 +12,7 @@ struct RealProcess {
   explicit RealProcess(World& world) {
     root = kb::Root::open(*disk, world.clock, {.path = world.root}).value();
     workers = duck::make_worker_pool({.program = STRATA_WORKER_STUB, .workers_max = 1});
-    writer = duck::make_copy_batch_writer({}).value();
+    writer = parquet::make_batch_writer();
     kbs = kb::Knowledgebases::create({*disk, world.clock, *root, *workers, acquisitions});
     services = std::make_unique<StreamServices>(*disk, world.clock, *root, *writer);
     views = std::make_unique<ViewJob>();

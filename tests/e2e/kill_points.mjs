@@ -19,7 +19,7 @@ export const kRecovery = [...kFinisher, 'recovery:after_files', ...kRecount,
                           'recovery:after_settled'];
 
 /// A landing with a new column.
-export const kAnchor = ['anchor:after_write', 'anchor:after_sync', 'anchor:after_rename'];
+export const kAnchor = ['anchor:after_sync', 'anchor:after_rename'];
 export const kRegistry = ['registry:after_sync', 'registry:after_claim', 'registry:after_publish',
                           ...kAnchor, 'registry:after_anchor'];
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "duck/copy_batch_writer.h"
 #include "io/posix_file_system.h"
 #include "io/testing/expect.h"
 #include "io/testing/faulty_file_system.h"
@@ -36,7 +35,7 @@ class Process {
  public:
   explicit Process(World& world, const std::string& node = "n") : world_(world) {
     root = kb::Root::open(faults, world.clock, {.path = world.root, .node = node}).value();
-    writer = duck::make_copy_batch_writer({}).value();
+    writer = parquet::make_batch_writer();
     kbs = kb::Knowledgebases::create({faults, world.clock, *root, workers, acquisitions});
     services = std::make_unique<StreamServices>(faults, world.clock, *root, *writer);
     views = std::make_unique<ViewJob>();
