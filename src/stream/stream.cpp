@@ -42,10 +42,12 @@ Result<void> Stream::open_parts(const std::string& folder) {
   io::FileSystem& fs = services_.fs;
   STRATA_ASSIGN_OR_RETURN(const auto made,
                           io::ensure_directory(fs, {knowledgebase_.streams(), id_.str()}));
+  STRATA_ASSIGN_OR_RETURN(auto folded, io::ensure_directory(fs, {*made, "ledger"}));
+  STRATA_ASSIGN_OR_RETURN(ledger_, io::FileLedger::open(fs, std::move(folded)));
   kb::Root& root = services_.root;
   STRATA_ASSIGN_OR_RETURN(
       publisher_,
-      io::Publisher::open(fs, facts_, ledger_,
+      io::Publisher::open(fs, facts_, *ledger_,
                           {.stream_folder = folder,
                            .process = root.process(),
                            .degrade = [&root](const std::string& reason) { root.degrade(reason); },
@@ -54,9 +56,7 @@ Result<void> Stream::open_parts(const std::string& folder) {
                                  numbers_->in_doubt(batch, attempt);
                                }}));
   STRATA_ASSIGN_OR_RETURN(receiver_folder_, io::ensure_directory(fs, {*made, "receiver"}));
-  for (const std::string_view name : {"ledger", "processed"}) {
-    STRATA_ASSIGN_OR_RETURN(const auto reserved, io::ensure_directory(fs, {*made, name}));
-  }
+  STRATA_ASSIGN_OR_RETURN(const auto reserved, io::ensure_directory(fs, {*made, "processed"}));
   STRATA_ASSIGN_OR_RETURN(columns_, Columns::open(fs, *publisher_, services_.writer));
   STRATA_ASSIGN_OR_RETURN(numbers_,
                           Numbers::open(fs, services_.clock, *publisher_, facts_, root.process()));

@@ -107,7 +107,7 @@ class Stream {
   kb::Knowledgebase& knowledgebase_;
   const StreamId id_;
   FooterFactsReader facts_;
-  io::EmptyLedger ledger_;
+  std::unique_ptr<io::FileLedger> ledger_;
   io::FileId folder_id_;
   std::unique_ptr<io::Publisher> publisher_;
   std::unique_ptr<io::Directory> receiver_folder_;
