@@ -11,6 +11,13 @@ namespace strata::stream {
 
 using std::chrono::seconds;
 
+namespace {
+
+/// Longer than Numbers keeps what it read of other processes.
+constexpr seconds kLookAfterChange{3};
+
+}  // namespace
+
 Rates::Rates(io::FileSystem& fs, const Clock& clock, Numbers& numbers,
              std::unique_ptr<io::Directory> folder)
     : fs_(fs), clock_(clock), numbers_(numbers), folder_(std::move(folder)) {
@@ -40,13 +47,15 @@ void Rates::Ring::add(WallTime now, const Point& grown) {
 }
 
 /// Reading the numbers means reading the checkpoints of other processes; a stream at rest has none
-/// that is new. After a change the next sample looks again: a second change within one tick of the
-/// file system's clock does not show in the folder's time.
+/// that is new. After a change it is looked at for a while: Numbers may still answer what it read
+/// before, and a second change within one tick of the file system's clock does not show in the
+/// folder's time.
 bool Rates::may_have_grown() {
   const auto stat = fs_.stat_handle(*folder_);
   const bool changed = !stat || stat->modified_ns != folder_modified_ns_;
   if (stat) folder_modified_ns_ = stat->modified_ns;
-  return std::exchange(look_again_, changed) || changed;
+  if (changed) look_until_ = clock_.steady() + kLookAfterChange;
+  return !seen_ || clock_.steady() <= look_until_;
 }
 
 void Rates::sample() {

@@ -68,7 +68,7 @@ class Rates {
   std::optional<Totals> seen_;  // at the last sample
   WallTime since_{};
   std::int64_t folder_modified_ns_ = -1;
-  bool look_again_ = true;
+  SteadyTime look_until_{};
 };
 
 }  // namespace strata::stream

@@ -293,7 +293,7 @@ test('without a legal id a rejected batch is kept under one of the server\'s', a
                    ['no id\n', '{"a":1}']);
   const metrics = await server.metrics();
   assert.equal(metrics['strata_batches_total{kb="demo",result="rejected",stream="rejecting"}'], 4);
-  const kept = [...bodies, 'r-1.ndjson'].map((name) => readFileSync(failed(name)).length);
+  const kept = [...added, 'r-1.ndjson', 'r-1.err'].map((name) => readFileSync(failed(name)).length);
   assert.equal(metrics['strata_failed_bytes{kb="demo",stream="rejecting"}'],
                kept.reduce((a, b) => a + b));
 });

@@ -107,8 +107,8 @@ test("the README's five minutes show what it says", async () => {
   const section = /^## Five minutes$([^]*?)^## /m.exec(readme)[1];
   const blocks = [...section.matchAll(/^```sh\n([^]*?)^```$/gm)].map(
       (match) => match[1].replaceAll(':8080/', `:${port}/`).replace(/^export PATH=.*\n/m, ''));
-  const [made, sent, asked, file, broken] = blocks.map((block) => paste(block, port));
-  assert.equal(blocks.length, 5);
+  const [made, sent, asked, file, broken, compressed] = blocks.map((block) => paste(block, port));
+  assert.equal(blocks.length, 6);
   assert.match(made, /^ready\nmade knowledgebase shop\nmade receiver orders\n/);
   assert.match(sent, /"rows":2,.*"replayed":false/);
   assert.match(asked, /\bA-1 *\| *12\.50 *\| *true *\| *NULL *\| *orders-1\b/);
@@ -119,6 +119,7 @@ test("the README's five minutes show what it says", async () => {
   assert.match(broken, /"code":"bad_batch".*"line":2,/);
   assert.match(broken, /\nrows: +4\n/);
   assert.match(broken, /\nrejected: +1\n/);
+  assert.match(compressed, /"replayed":true/);
   child.kill('SIGTERM');
   assert.equal(await ended, 0);
 });
