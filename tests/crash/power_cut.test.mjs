@@ -1,0 +1,113 @@
+// Power cuts, on ext4 and xfs: everything acknowledged before the cut is there byte for byte after
+// the product's own recovery, nothing is there twice, nothing unreadable is shown, and every batch
+// can be sent again. Mutants of the protocol have to be caught by the same states.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { count, judgeState, kSeed, launch, linesOf, memoryFolder, programs, report, seeds,
+         withFolder } from './rig.mjs';
+
+/// Why power cannot be cut here, or nothing.
+function obstacle() {
+  if (!existsSync(join(programs, 'power_cut'))) return 'built without libfuse3';
+  if (process.getuid() !== 0) return 'not root';
+  for (const device of ['/dev/fuse', '/dev/loop-control']) {
+    if (!existsSync(device)) return `no ${device}`;
+  }
+  for (const tool of ['mkfs.ext4', 'mkfs.xfs']) {
+    if (spawnSync(tool, ['-V']).error !== undefined) return `no ${tool}`;
+  }
+  if (spawnSync('unshare', ['--mount', 'true']).status !== 0) return 'no mount namespaces';
+  return '';
+}
+const kObstacle = obstacle();
+if (kObstacle !== '') {
+  console.log(`SKIPPED: power cuts (${kObstacle})`);
+  assert.notEqual(process.env.STRATA_REQUIRE_ALL, '1', `power cuts: ${kObstacle}`);
+  report({ suite: 'power', key: 'skipped', fault: 'power cut', skipped: kObstacle });
+}
+const options = { skip: kObstacle === '' ? false : kObstacle };
+
+/// Runs states until `enough` says so; answers how many were seen and the first that is wrong.
+async function states(seed, args, enough = () => false) {
+  return withFolder(async (work) => {
+    const child = launch('power_cut', [
+      '--work', work, '--rig', join(programs, 'publish_rig'), '--recfs', join(programs, 'recfs'),
+      '--seed', `${seed}`, ...args,
+    ]);
+    const seen = { states: 0, acked: 0, wrong: [] };
+    for await (const state of linesOf(child)) {
+      seen.states += 1;
+      seen.acked += state.acked.length;
+      const problems = judgeState(state);
+      if (problems.length > 0) {
+        seen.wrong.push(`cut ${state.cut}, ${state.survivors}: ${problems.slice(0, 5).join('; ')}`);
+      }
+      if (enough(seen)) child.kill('SIGKILL');
+    }
+    const { code, signal, log } = await child.ended;
+    if (!enough(seen)) assert.equal(code, 0, `${signal} ${log}`);
+    return seen;
+  }, memoryFolder());
+}
+
+/// What runs under the cuts: threads that land and fold; processes that race for the same ids.
+const kWorkloads = {
+  land: ['--threads', '4', '--batches', '60'],
+  fold: ['--processes', '2', '--threads', '2', '--batches', '30', '--fold-percent', '40',
+         '--pause-us', '500'],
+  race: ['--processes', '2', '--duplicates', '--batches', '25', '--pause-us', '3000'],
+};
+
+for (const [type, all] of [['ext4', count('STRATA_CUTS_EXT4', 90)],
+                           ['xfs', count('STRATA_CUTS_XFS', 24)]]) {
+  test(`${all} power cuts on ${type} lose nothing, seed ${kSeed}`, options, async () => {
+    const names = Object.keys(kWorkloads);
+    const total = { states: 0, acked: 0 };
+    // A recording serves so many cuts that most of its log is looked at.
+    for (let n = 0; total.states < all; ++n) {
+      const part = Math.min(Math.max(10, Math.ceil(all / 12)), all - total.states);
+      const name = names[n % names.length];
+      const seen = await states(kSeed + n, ['--type', type, '--states', `${part}`,
+                                            ...kWorkloads[name]]);
+      assert.deepEqual(seen.wrong, [], `${name}, seed ${kSeed + n}`);
+      total.states += seen.states;
+      total.acked += seen.acked;
+    }
+    assert.ok(total.acked > all, 'batches were acknowledged before the cuts');
+    report({ suite: 'power', key: type, fault: `power cut, ${type}`, states: total.states,
+             checked: total.acked, wrong: 0 });
+  });
+}
+
+/// So many a seed, until one shows the mutant.
+const kRecordings = 4;
+const kMutants = {
+  'no-directory-sync': ['--threads', '2', '--batches', '30'],
+  'no-file-sync': ['--threads', '2', '--batches', '30'],
+  'replay-without-sync': ['--processes', '3', '--duplicates', '--batches', '12', '--pause-us',
+                          '8000'],
+  'claim-after-rename': ['--processes', '2', '--threads', '2', '--batches', '20', '--pause-us',
+                         '3000'],
+};
+for (const [mutant, workload] of Object.entries(kMutants)) {
+  test(`power cuts catch ${mutant} with each of ${seeds.length} seeds from ${kSeed}`, options,
+       async () => {
+    const missed = [];
+    for (const seed of seeds) {
+      let caught = false;
+      for (let n = 0; !caught && n < kRecordings; ++n) {
+        const args = ['--mutant', mutant, '--states', '40', ...workload];
+        const { wrong } = await states(seed * kRecordings + n, args,
+                                       (seen) => seen.wrong.length > 0);
+        caught = wrong.length > 0;
+      }
+      if (!caught) missed.push(seed);
+    }
+    report({ suite: 'power', key: mutant, mutant, caught: seeds.length - missed.length,
+             of: seeds.length });
+    assert.deepEqual(missed, []);
+  });
+}
