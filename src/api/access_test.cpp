@@ -55,6 +55,7 @@ constexpr Expected kExpected[] = {
     {"changeReceiver", k403, k404, k403, k403},
     {"deleteReceiver", k403, k404, k403, k403},
     {"resyncReceiver", k403, k404, k403, kPass},
+    {"verifyReceiver", k403, k404, k403, k403},
     {"listBatches", kPass, k404, kPass, kPass},
     {"getBatch", kPass, k404, kPass, kPass},
     {"listColumns", k403, k404, kPass, kPass},

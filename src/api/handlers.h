@@ -29,6 +29,7 @@ Result<http::Response> get_receiver(const http::Request& request, Services& serv
 Result<http::Response> patch_receiver(const http::Request& request, Services& services);
 Result<http::Response> delete_receiver(const http::Request& request, Services& services);
 Result<http::Response> post_resync(const http::Request& request, Services& services);
+Result<http::Response> post_verify(const http::Request& request, Services& services);
 
 /// Before the body is read: the body's limit, or why it will not be read.
 Result<std::uint64_t> admit_batch(const http::Request& head, Services& services);

@@ -32,6 +32,7 @@ void add_batch_commands(CLI::App& app, CommandContext& context);
 void add_rejects_commands(CLI::App& app, CommandContext& context);
 void add_send_command(CLI::App& app, CommandContext& context);
 void add_token_commands(CLI::App& app, CommandContext& context);
+void add_verify_command(CLI::App& app, CommandContext& context);
 void add_query_command(CLI::App& app, CommandContext& context);
 
 }  // namespace strata::cli

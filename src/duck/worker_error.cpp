@@ -81,12 +81,19 @@ std::string_view file_named(std::string_view text) {
   return {};
 }
 
-/// A file could not be read, or is not what its name says.
+/// A file could not be read, or is not what its name says. The last few are what a flipped byte in
+/// a Parquet file is told as; they name no file.
 bool is_reading_failure(std::string_view text) {
-  return text.starts_with("IO Error") ||
-         contains_any(text, {"too small to be a Parquet file", "No magic bytes found",
+  if (text.starts_with("IO Error")) return true;
+  if (text.starts_with("Invalid Error: ") &&
+      contains_any(text, {"TProtocolException", "Page size mismatch", "Out of buffer",
+                          "don't know what type", "invalid TType"})) {
+    return true;
+  }
+  return contains_any(text, {"too small to be a Parquet file", "No magic bytes found",
                              "Footer length error in file", "Invalid string encoding found in",
-                             "TProtocolException"});
+                             "TProtocolException", "Failed to read file", "Decompression failure",
+                             "decompression failure"});
 }
 
 bool is_missing_table(std::string_view text) {
@@ -201,10 +208,13 @@ StatementFailure describe_failure(std::string_view text, const StatementContext&
     // A file the statement names itself is the reader's business; any other one is ours.
     const std::string_view file = file_named(text);
     if (!context.names_files && (file.empty() || !contains(context.sql, file))) {
-      return {make_error(Code::kIo,
-                         "a file of this knowledgebase could not be read: send the query again; if "
-                         "it stays so, verify the stream",
-                         std::string(text))};
+      const std::string_view kb = context.kb_folder.substr(context.kb_folder.rfind('/') + 1);
+      return {make_error(
+          Code::kIo,
+          fmt::format("a file of this knowledgebase could not be read: send the query again; if it "
+                      "stays so, find the file with: strata verify {}",
+                      kb),
+          std::string(text))};
     }
   }
   return {sql_error(text, context)};

@@ -51,14 +51,20 @@ TEST(WorkerErrorTest, GivesEachFailureItsCodeAndWords) {
        "file or directory",
        Code::kIo,
        "a file of this knowledgebase could not be read: send the query again; if it stays so, "
-       "verify "
-       "the stream"},
+       "find the file with: strata verify demo"},
       {"Invalid Input Error: No magic bytes found at end of file "
        "'/srv/data/kb/demo/strata/streams/w/data/b.parquet'",
        Code::kIo,
        "a file of this knowledgebase could not be read: send the query again; if it stays so, "
-       "verify "
-       "the stream"},
+       "find the file with: strata verify demo"},
+      {"Invalid Error: Out of buffer", Code::kIo,
+       "a file of this knowledgebase could not be read: send the query again; if it stays so, "
+       "find the file with: strata verify demo"},
+      {"Invalid Input Error: Failed to read file "
+       "\"/srv/data/kb/demo/strata/streams/w/data/b.parquet\": Missing data page header",
+       Code::kIo,
+       "a file of this knowledgebase could not be read: send the query again; if it stays so, "
+       "find the file with: strata verify demo"},
       {"IO Error: No files found that match the pattern \"/srv/data/kb/demo/strata/none.csv\"",
        Code::kSqlError, "IO Error: No files found that match the pattern \"strata/none.csv\""},
       {"Out of Memory Error: could not allocate block of size 256.0 KiB (243.9 MiB/244.1 MiB used)",

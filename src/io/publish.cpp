@@ -427,6 +427,20 @@ bool Publisher::is_staging(const std::string& process) {
   return folder || folder.error().code != Code::kNotFound;
 }
 
+Result<std::vector<std::string>> Publisher::ended_processes() {
+  STRATA_ASSIGN_OR_RETURN(const auto entries, fs_.list(*tmp_));
+  std::vector<std::string> ended;
+  for (const DirEntry& entry : entries) {
+    if (entry.type != FileType::kDirectory || entry.name == options_.process) continue;
+    const auto folder = fs_.open_directory_at({*tmp_, entry.name});
+    if (!folder) continue;
+    // A look must not make the lock's file: without one there is nothing to hold.
+    if (!fs_.stat({**folder, kLockName})) continue;
+    if (fs_.try_lock({**folder, kLockName})) ended.push_back(entry.name);
+  }
+  return ended;
+}
+
 Result<void> Publisher::close() {
   STRATA_RETURN_IF_ERROR(fs_.unlink({*staging_, kLockName}));
   STRATA_RETURN_IF_ERROR(fs_.remove_directory({*tmp_, options_.process}));

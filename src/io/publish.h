@@ -98,6 +98,9 @@ class Publisher {
   /// Whether `process` has a staging folder still: it lives, or its leftovers are not settled.
   bool is_staging(const std::string& process);
 
+  /// The staging folders of processes that are gone, by name; recover() takes them over.
+  Result<std::vector<std::string>> ended_processes();
+
   /// For the small files that are staged beside the batches.
   const Directory& staging() const { return *staging_; }
   const Directory& stream() const { return *stream_; }

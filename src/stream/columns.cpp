@@ -19,6 +19,7 @@ namespace json = boost::json;
 
 constexpr std::string_view kSuffix = ".json";
 constexpr std::string_view kAnchorName = ".schema.parquet";
+constexpr std::uint64_t kAnchorBytesMax = 16ULL * 1024 * 1024;
 /// Two processes that keep extending one registry each win within a few rounds.
 constexpr int kRaceTries = 1000;
 
@@ -26,7 +27,17 @@ std::string to_json(const std::vector<std::string>& names) {
   return json::serialize(json::object{{"columns", json::value_from(names)}});
 }
 
-Result<std::vector<std::string>> names_from_json(const std::string& text) {
+Error too_many(std::size_t count) {
+  return make_error(
+      Code::kBadBatch,
+      fmt::format("the stream would have {} columns; at most {} are allowed. Send these "
+                  "records to a receiver of their own.",
+                  count, limits::kColumnsPerStreamMax));
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> columns_from_json(const std::string& text) {
   boost::system::error_code error;
   const json::value value = json::parse(text, error);
   const json::object* object = error ? nullptr : value.if_object();
@@ -43,16 +54,6 @@ Result<std::vector<std::string>> names_from_json(const std::string& text) {
   }
   return names;
 }
-
-Error too_many(std::size_t count) {
-  return make_error(
-      Code::kBadBatch,
-      fmt::format("the stream would have {} columns; at most {} are allowed. Send these "
-                  "records to a receiver of their own.",
-                  count, limits::kColumnsPerStreamMax));
-}
-
-}  // namespace
 
 std::optional<std::vector<std::string>> Columns::List::stored(
     std::span<const std::string> wanted) const {
@@ -118,7 +119,7 @@ Result<Columns::List> Columns::read_newest() {
   List list;
   if (!newest) return list;
   list.number = newest->number;
-  STRATA_ASSIGN_OR_RETURN(const auto names, names_from_json(newest->bytes));
+  STRATA_ASSIGN_OR_RETURN(const auto names, columns_from_json(newest->bytes));
   for (const std::string& name : names) list.add(name);
   return list;
 }
@@ -195,6 +196,37 @@ Result<void> Columns::settle_anchor() {
     STRATA_RETURN_IF_ERROR(replace_anchor(anchor, newest.names));
   }
   return make_error(Code::kBusy, "the stream's columns keep changing; send the batch again.");
+}
+
+Result<std::optional<std::string>> Columns::anchor_problem() {
+  STRATA_ASSIGN_OR_RETURN(List newest, read_newest());
+  STRATA_ASSIGN_OR_RETURN(const auto data, publisher_.open_data(""));
+  const io::Entry anchor{*data, kAnchorName};
+  const auto stat = fs_.stat(anchor);
+  if (!stat && stat.error().code != Code::kNotFound) return stat.error();
+  if (newest.number == 0) {
+    if (!stat) return std::nullopt;
+    return "the stream has no columns yet, so Strata did not write it";
+  }
+  if (!stat) return "it is missing: without it columns change their order";
+  if (stat->type != io::FileType::kFile) return "it is no file";
+  newest.names.emplace_back(parquet::kBatchIdColumn);
+  STRATA_ASSIGN_OR_RETURN(const std::string expected, writer_.encode_empty(newest.names));
+  const auto bytes = fs_.read(anchor, kAnchorBytesMax);
+  if (bytes && *bytes == expected) return std::nullopt;
+  const auto footer = read_footer(fs_, anchor);
+  if (footer && footer->columns != newest.names) {
+    return "it does not show the registry's columns in their order";
+  }
+  return "it is damaged: its bytes are not those of an anchor with these columns";
+}
+
+Result<void> Columns::renew_anchor() {
+  STRATA_ASSIGN_OR_RETURN(List newest, read_newest());
+  newest.names.emplace_back(parquet::kBatchIdColumn);
+  STRATA_ASSIGN_OR_RETURN(const auto data, publisher_.open_data(""));
+  STRATA_RETURN_IF_ERROR(replace_anchor({*data, kAnchorName}, newest.names));
+  return settle_anchor();
 }
 
 Result<void> Columns::replace_anchor(io::Entry anchor, const std::vector<std::string>& names) {

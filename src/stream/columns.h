@@ -17,6 +17,9 @@
 
 namespace strata::stream {
 
+/// What a registry file lists. kIo: it is none of ours.
+Result<std::vector<std::string>> columns_from_json(const std::string& text);
+
 /// A stream's column registry (`columns/<n>.json`: order and first spelling; numbers and columns
 /// are never freed) and the anchor `data/.schema.parquet` that shows it to readers.
 /// I4: before a batch is published, the registry and the anchor hold every column of it.
@@ -43,6 +46,12 @@ class Columns {
   Result<std::vector<std::string>> newest();
   /// Takes over what other processes added, once the anchor shows it.
   Result<void> reload();
+
+  /// What is wrong with the anchor, compared with what the registry asks for now; nothing: it is
+  /// right. While columns are added the anchor may lag for a moment.
+  Result<std::optional<std::string>> anchor_problem();
+  /// Makes the anchor again, whatever stands there. Durable when it returns.
+  Result<void> renew_anchor();
 
   Columns(io::FileSystem& fs, io::Publisher& publisher, parquet::BatchWriter& writer,
           std::unique_ptr<io::Directory> folder);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "io/kill_point.h"
@@ -43,6 +44,8 @@ Totals one(const io::BatchFacts& facts) {
   return {
       .files = 1, .rows = facts.rows, .bytes = facts.file_bytes, .last_landed = facts.arrived_at};
 }
+
+std::string process_of(const std::string& attempt) { return attempt.substr(0, attempt.find('/')); }
 
 }  // namespace
 
@@ -185,6 +188,79 @@ Result<void> Numbers::recount(const std::string& process) {
   }
   STRATA_RETURN_IF_ERROR(write(process, totals, true));
   io::kill_point("numbers:after_recount");
+  const std::lock_guard lock(mutex_);
+  others_known_ = false;
+  return {};
+}
+
+Result<void> Numbers::count_files(CountedFiles& files) {
+  STRATA_ASSIGN_OR_RETURN(const auto data, publisher_.open_data(""));
+  STRATA_ASSIGN_OR_RETURN(const auto entries, fs_.list(*data));
+  CountedFiles now;
+  for (const io::DirEntry& entry : entries) {
+    if (entry.type != io::FileType::kFile || !entry.name.ends_with(".parquet")) continue;
+    const auto stat = fs_.stat({*data, entry.name});
+    if (!stat && stat.error().code == Code::kNotFound) continue;
+    if (!stat) return stat.error();
+    // A file never changes, so what is known of it stays true.
+    if (auto known = files.extract(entry.name); known && known.mapped().id == stat->id) {
+      now.insert(std::move(known));
+      continue;
+    }
+    const auto facts = facts_.read({*data, entry.name});
+    if (!facts && facts.error().code == Code::kNotFound) continue;
+    if (!facts && facts.error().code != Code::kBadBatch) return facts.error();
+    CountedFile file{.id = stat->id, .attempt = {}, .totals = {}};
+    if (facts && facts->batch_id + ".parquet" == entry.name) {
+      file.attempt = facts->attempt;
+      file.totals = one(*facts);
+    }
+    now.emplace(entry.name, std::move(file));
+  }
+  files = std::move(now);
+  return {};
+}
+
+void Numbers::take_own(const CountedFiles& files) {
+  const std::string prefix = process_ + "/";
+  Totals own;
+  std::set<std::string> attempts;
+  for (const auto& [name, file] : files) {
+    if (!file.attempt.starts_with(prefix)) continue;
+    own.add(file.totals);
+    attempts.insert(file.attempt);
+  }
+  const std::lock_guard lock(mutex_);
+  own_ = own;
+  // Counted just now, so they must not be counted when they are looked at.
+  std::erase_if(doubts_, [&](const auto& doubt) { return attempts.contains(doubt.first); });
+}
+
+Result<void> Numbers::write_ended(const CountedFiles& files) {
+  STRATA_ASSIGN_OR_RETURN(const auto written, read_others());
+  std::map<std::string, Totals> counted;
+  for (const auto& [process, totals] : written) counted[process];
+  for (const auto& [name, file] : files) {
+    if (!file.attempt.empty()) counted[process_of(file.attempt)].add(file.totals);
+  }
+  for (const auto& [process, totals] : counted) {
+    const auto before = written.find(process);
+    if (process == process_ || (before != written.end() && before->second == totals)) continue;
+    if (publisher_.is_staging(process)) continue;  // it counts itself, or recovery does
+    STRATA_RETURN_IF_ERROR(write(process, totals, true));
+  }
+  return {};
+}
+
+Result<void> Numbers::recount_all(const Hold& hold) {
+  CountedFiles files;
+  STRATA_RETURN_IF_ERROR(count_files(files));
+  {
+    const auto held = hold();
+    STRATA_RETURN_IF_ERROR(count_files(files));
+    take_own(files);
+  }
+  STRATA_RETURN_IF_ERROR(write_ended(files));
   const std::lock_guard lock(mutex_);
   others_known_ = false;
   return {};

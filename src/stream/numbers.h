@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 
 #include "base/clock.h"
@@ -51,6 +53,11 @@ class Numbers {
   Result<void> checkpoint(bool closed);
   /// Counts the files of a process that ended, and closes its checkpoint. Durable.
   Result<void> recount(const std::string& process);
+  /// Keeps this process's landings out while it is held.
+  using Hold = std::function<std::unique_lock<std::shared_mutex>()>;
+  /// After files left `data/`: counts this process's and every ended one's anew. Landings go on
+  /// while the files are read and are held only for a second look at what changed meanwhile.
+  Result<void> recount_all(const Hold& hold);
 
   Numbers(io::FileSystem& fs, const Clock& clock, io::Publisher& publisher, io::FactsReader& facts,
           std::string process, std::unique_ptr<io::Directory> folder);
@@ -59,6 +66,16 @@ class Numbers {
   Result<void> write(const std::string& process, const Totals& totals, bool closed);
   Result<std::map<std::string, Totals>> read_others();
   Result<void> settle_doubts();
+  /// A file of `data/` that says of itself what its name says.
+  struct CountedFile {
+    io::FileId id;
+    std::string attempt;  // empty: no batch
+    Totals totals;
+  };
+  using CountedFiles = std::map<std::string, CountedFile>;  // by name
+  Result<void> count_files(CountedFiles& files);
+  void take_own(const CountedFiles& files);
+  Result<void> write_ended(const CountedFiles& files);
 
   io::FileSystem& fs_;
   const Clock& clock_;

@@ -73,6 +73,7 @@ Result<void> Stream::open_parts(const std::string& folder) {
 }
 
 Receiver Stream::receiver() const {
+  STRATA_ASSIGN_OR_RETURN(quarantined_counted_, quarantined());
   const std::lock_guard lock(mutex_);
   return receiver_;
 }
@@ -148,6 +149,9 @@ Result<std::shared_lock<std::shared_mutex>> Stream::enter() {
   if (auto refused = refusal()) return std::move(*refused);
   return inside;
 }
+  {
+    const std::lock_guard turn(turnstile_);
+  }
 
 void Stream::leave() {
   presence_.store(Presence::kLeaving, std::memory_order_release);
@@ -170,6 +174,35 @@ Result<void> Stream::close() {
   STRATA_RETURN_IF_ERROR(numbers_->checkpoint(true));
   return publisher_->close();
 }
+Result<std::size_t> Stream::quarantined() {
+  const auto folder = services_.fs.open_directory_at({publisher_->stream(), kQuarantineFolder});
+  if (!folder && folder.error().code == Code::kNotFound) return 0;
+  if (!folder) return folder.error();
+  STRATA_ASSIGN_OR_RETURN(const auto names, services_.fs.list(**folder));
+  return names.size();
+}
+
+Result<void> Stream::recount() {
+  const std::lock_guard counting(recount_mutex_);
+  // Before the count: what comes later is seen by the next look.
+  STRATA_ASSIGN_OR_RETURN(const std::size_t names, quarantined());
+  STRATA_RETURN_IF_ERROR(numbers_->recount_all([this] {
+    const std::lock_guard turn(turnstile_);
+    return std::unique_lock(landings_);
+  }));
+  quarantined_counted_ = names;
+  return {};
+}
+
+Result<void> Stream::look_at_quarantine() {
+  {
+    const std::lock_guard counting(recount_mutex_);
+    STRATA_ASSIGN_OR_RETURN(const std::size_t names, quarantined());
+    if (names == quarantined_counted_) return {};
+  }
+  return recount();
+}
+
 
 void Stream::set_view_ready() {
   const std::lock_guard lock(mutex_);

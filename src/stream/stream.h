@@ -32,6 +32,10 @@ struct StreamServices {
   parquet::BatchWriter& writer;
 };
 
+/// Where damaged and foreign files are moved, below the stream's folder. Nothing is ever removed
+/// from it.
+inline constexpr std::string_view kQuarantineFolder = "quarantine";
+
 enum class ViewState : std::uint8_t { kDeferred, kReady, kError };
 std::string_view view_state_name(ViewState state);
 
@@ -88,6 +92,10 @@ class Stream {
   Result<io::Publisher::Recovery> recover();
   /// A clean stop, after the last landing: closes the numbers, gives the staging folder back.
   Result<void> close();
+  /// Counts the files anew: this process's and those of ended ones.
+  Result<void> recount();
+  /// The same if a process moved something into `quarantine/` since the last look.
+  Result<void> look_at_quarantine();
 
   /// Whether the newest generation is known to hold this stream's view over this very folder. A
   /// level, not an edge: anybody who finds it false asks for the view job.
@@ -104,6 +112,7 @@ class Stream {
   enum class Presence : std::uint8_t { kHere, kLeaving, kGone };
 
   const StreamServices services_;
+  Result<std::size_t> quarantined();
   kb::Knowledgebase& knowledgebase_;
   const StreamId id_;
   FooterFactsReader facts_;
@@ -120,8 +129,14 @@ class Stream {
   std::atomic<Presence> presence_ = Presence::kHere;
 
   mutable std::mutex mutex_;  // guards what follows
+  /// Passed before landings_ is taken, so that whoever wants it alone is not kept waiting by a
+  /// steady flow of batches.
+  std::mutex turnstile_;
   Receiver receiver_;
   std::uint64_t receiver_number_ = 0;
+  std::mutex recount_mutex_;             // one recount at a time; guards what follows
+  std::size_t quarantined_counted_ = 0;  // names in `quarantine/` at the last recount
+
   std::string view_error_;
   std::atomic<bool> view_ready_ = false;
 };

@@ -218,6 +218,7 @@ void Streams::tick() {
   if (ticks_ % kTakeOverTicks == 1) settle_deleted_where_due();
   for (Stream* stream : open_streams()) {
     if (take_over) ignore(recover(*stream), "noted as a problem, and tried again in a few seconds");
+    if (take_over) ignore(stream->look_at_quarantine(), "tried again in a few seconds");
     ignore(stream->numbers().checkpoint(false), "tried again in a second");
     stream->rates().sample();
     if (!stream->view_ready() && stream->numbers().totals().files > 0) views_.want(*stream);

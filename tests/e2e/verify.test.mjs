@@ -1,0 +1,162 @@
+// `strata verify`: a damaged file makes queries of its stream fail, and says what to do; verify
+// names it; quarantine by the running server makes the stream answer again, and the batch can be
+// sent again.
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync }
+  from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { freshFolder, ndjson, run, start, startWith, until } from './harness.mjs';
+
+const kStream = 'SELECT * FROM raw_extracted.stream_weather ORDER BY n';
+const rowsOf = (id) => [1, 2, 3].map((n) => ({ n: `${id}-${n}`, text: 'x'.repeat(40 * n) }));
+
+const dataOf = (server, id) => join(server.streamFolder('demo', 'weather'), 'data',
+                                    `${id}.parquet`);
+const verify = (server, ...args) => run(['verify', 'demo', ...args, '--url', server.url]);
+
+function flip(file, at) {
+  const bytes = readFileSync(file);
+  bytes[at < 0 ? bytes.length + at : at] ^= 1;
+  writeFileSync(file, bytes);
+}
+
+async function landThree() {
+  const server = await startWith('demo', ['weather', 'quiet']);
+  for (const id of ['a', 'b', 'c']) await server.land('demo', 'weather', rowsOf(id), id);
+  return server;
+}
+
+test('a damaged footer: the query says so, quarantine mends it, the batch lands', async () => {
+  const server = await landThree();
+  const clean = await verify(server);
+  assert.equal(clean.code, 0, clean.log);
+  assert.equal(clean.out, 'quiet: 0 batches and 0 rows looked at, no problem\n'
+                          + 'weather: 3 batches and 9 rows looked at, no problem\n');
+
+  flip(dataOf(server, 'b'), -6);  // the footer's length
+  const failed = await server.query('demo', kStream);
+  assert.equal(failed.status, 503, failed.text);
+  assert.equal(failed.json.code, 'io_error');
+  assert.match(failed.json.detail, /strata verify demo/);
+  assert.ok(!failed.text.includes(server.data), 'no server path');
+
+  const found = await verify(server, 'weather', '--json');
+  assert.equal(found.code, 1);
+  const { problems } = JSON.parse(found.out);
+  assert.deepEqual(problems.map(({ path, kind }) => ({ path, kind })),
+                   [{ path: 'data/b.parquet', kind: 'damaged' }]);
+  assert.ok(existsSync(dataOf(server, 'b')), 'without --quarantine nothing is moved');
+  const told = await verify(server, 'weather');
+  assert.equal(told.code, 1);
+  assert.match(told.out, /^weather\/data\/b\.parquet: damaged: .*\n/);
+  assert.match(told.log, /strata verify demo weather --quarantine/);
+
+  const moved = await verify(server, 'weather', '--quarantine');
+  assert.equal(moved.code, 1, moved.log);
+  assert.match(moved.out, /moved to quarantine\/b\.parquet, its claim to quarantine\/b\.claim/);
+  assert.match(moved.out, /send the batch again under the same id/);
+  const rows = async () => (await server.rows('demo', kStream)).map(([n]) => n);
+  assert.deepEqual(await rows(), ['a-1', 'a-2', 'a-3', 'c-1', 'c-2', 'c-3']);
+  const { files, rows: counted } = await server.receiver('demo', 'weather');
+  assert.deepEqual({ files, counted }, { files: 2, counted: 6 });
+
+  const again = await server.land('demo', 'weather', rowsOf('b'), 'b');
+  assert.equal(again.replayed, false);
+  assert.equal((await server.land('demo', 'weather', rowsOf('a'), 'a')).replayed, true);
+  assert.equal((await rows()).length, 9);
+  assert.equal((await verify(server)).code, 0);
+  await server.restart();
+  assert.equal((await rows()).length, 9);
+  assert.equal((await server.receiver('demo', 'weather')).rows, 9);
+  assert.deepEqual(readdirSync(join(server.streamFolder('demo', 'weather'), 'quarantine')).sort(),
+                   ['b.claim', 'b.parquet']);
+});
+
+test('whatever a flipped byte does to a query, verify names the file', async (t) => {
+  const server = await landThree();
+  const file = dataOf(server, 'b');
+  const good = readFileSync(file);
+  const answers = {};
+  for (let at = 0; at < good.length; at += 41) {
+    writeFileSync(file, good);
+    flip(file, at);
+    const answer = await server.query('demo', kStream);
+    answers[answer.status] = (answers[answer.status] ?? 0) + 1;
+    // It may be a column's statistics or a cell's text: DuckDB cannot know.
+    assert.ok([200, 503].includes(answer.status), answer.text);
+    const path = '/knowledgebase/demo/strata/receivers/weather/verify';
+    const { problems } = (await server.control(path, {})).json;
+    assert.deepEqual(problems.map(({ path: named }) => named), ['data/b.parquet'], `byte ${at}`);
+  }
+  t.diagnostic(`queries over a damaged file answered ${JSON.stringify(answers)}`);
+});
+
+test('foreign files are moved away; in a copied kb the claims give batches back', async () => {
+  const original = await landThree();
+  await original.stop();
+  const data = freshFolder();
+  mkdirSync(join(data, 'kb'), { recursive: true });
+  cpSync(original.kbFolder('demo'), join(data, 'kb/demo'),
+         { recursive: true, verbatimSymlinks: true });
+  const server = await start({ data });
+  assert.equal((await verify(server)).code, 0);
+
+  cpSync(dataOf(server, 'a'), dataOf(server, 'copy-of-a'));
+  mkdirSync(dataOf(server, 'folder'));
+  rmSync(dataOf(server, 'b'));
+  flip(dataOf(server, 'c'), 100);
+  const moved = await verify(server, '--quarantine');
+  assert.equal(moved.code, 1, moved.log);
+  assert.match(moved.out, /data\/copy-of-a\.parquet: foreign: /);
+  assert.match(moved.out, /data\/folder\.parquet: foreign: /);
+  assert.match(moved.out, /data\/c\.parquet: damaged: .*made again from its claim/);
+  assert.match(moved.out, /1 batch finished from its claim/);
+  const clean = await verify(server);
+  assert.equal(clean.code, 0, clean.out);
+  assert.equal((await server.rows('demo', kStream)).length, 9);
+  assert.equal((await server.land('demo', 'weather', rowsOf('c'), 'c')).replayed, true);
+});
+
+test('while batches land, verify finds no problem, in either of two processes', async () => {
+  const first = await landThree();
+  const second = await start({ data: first.data });
+  let ended = false;
+  let landed = 0;
+  const client = async (server, name) => {
+    for (let n = 0; !ended; ++n) {
+      const rows = rowsOf(`${name}${n}`).map((row) => ({ ...row, [`only_${name}${n % 7}`]: 'x' }));
+      const answer = await server.post('demo', 'weather', ndjson(rows), { id: `${name}-${n}` });
+      assert.equal(answer.status, 200, answer.text);
+      ++landed;
+    }
+  };
+  const clients = ['p', 'q', 'r', 's'].map((name, n) => client(n % 2 ? second : first, name));
+  for (const server of [first, second, first]) {
+    const before = landed;
+    await until(() => landed > before + 20, 'batches');
+    const path = '/knowledgebase/demo/strata/receivers/weather/verify';
+    const answer = await server.control(path, { quarantine: true });
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(answer.json.problems, []);
+  }
+  ended = true;
+  await Promise.all(clients);
+  for (const server of [first, second]) {
+    await until(async () => (await server.receiver('demo', 'weather')).files === landed + 3,
+                'the numbers');
+  }
+});
+
+test('what is asked wrongly is told', async () => {
+  const server = await startWith('demo', ['weather']);
+  const path = '/knowledgebase/demo/strata/receivers/weather/verify';
+  for (const body of [{ quarantine: 1 }, { after: 'x' }, { all: true }]) {
+    assert.equal((await server.control(path, body)).status, 400);
+  }
+  assert.equal((await server.control(path)).status, 200);
+  assert.equal((await verify(server, 'nothing')).code, 1);
+  const help = await run(['verify', '--help']);
+  assert.equal(help.code, 0);
+  assert.match(help.out, /strata verify demo weather --quarantine/);
+});
