@@ -22,6 +22,7 @@ constexpr mode_t kReadOnly = 0444;
 constexpr std::string_view kParquet = ".parquet";
 constexpr std::string_view kAnchor = ".schema.parquet";
 constexpr std::string_view kGenerationSuffix = ".duckdb";
+constexpr std::string_view kReceiverSuffix = ".json";
 /// The one process the backup's numbers are of.
 constexpr char kNumbersOf[] = "backup";
 
@@ -49,6 +50,7 @@ class Backup {
                            const Wanted& wanted);
   Result<void> take_newest_generation(const io::Directory& from, const io::Directory& to);
   Result<void> take_streams(const io::Directory& from, const io::Directory& to);
+  Result<bool> has_receiver(const io::Directory& stream);
   Result<void> take_stream(const io::Directory& from, const io::Directory& to);
   Result<void> claim(const io::Directory& data, const io::Directory& ids, Totals& totals);
   Result<void> claim_file(io::Entry file, const io::Directory& ids, Totals& totals);
@@ -203,11 +205,25 @@ Result<void> Backup::take_streams(const io::Directory& from, const io::Directory
   STRATA_ASSIGN_OR_RETURN(const auto entries, fs_.list(from));
   for (const io::DirEntry& entry : entries) {
     if (entry.type != io::FileType::kDirectory || !StreamId::parse(entry.name)) continue;
-    STRATA_ASSIGN_OR_RETURN(const auto source, fs_.open_directory_at({from, entry.name}));
+    const auto source = fs_.open_directory_at({from, entry.name});
+    if (!source && source.error().code == Code::kNotFound) continue;  // deleted meanwhile
+    if (!source) return source.error();
+    STRATA_ASSIGN_OR_RETURN(const bool is_made, has_receiver(**source));
+    if (!is_made) continue;
     STRATA_ASSIGN_OR_RETURN(const auto target, make({to, entry.name}));
-    STRATA_RETURN_IF_ERROR(take_stream(*source, *target));
+    STRATA_RETURN_IF_ERROR(take_stream(**source, *target));
   }
   return fs_.sync_directory(to);
+}
+
+/// A stream in the making has no batch yet. Were its data looked at later, what landed meanwhile
+/// would be in a folder that is no stream.
+Result<bool> Backup::has_receiver(const io::Directory& stream) {
+  const auto settings = fs_.open_directory_at({stream, "receiver"});
+  if (!settings && settings.error().code == Code::kNotFound) return false;
+  if (!settings) return settings.error();
+  STRATA_ASSIGN_OR_RETURN(const auto newest, io::read_newest(fs_, **settings, kReceiverSuffix));
+  return newest.has_value();
 }
 
 Result<void> Backup::knowledgebase(const io::Directory& from, const io::Directory& to) {
@@ -244,6 +260,17 @@ Result<DirectoryPtr> open_source(io::FileSystem& fs, const BackupRequest& reques
   return folder;
 }
 
+/// Under whatever name the two are given.
+bool is_within(std::filesystem::path folder, const std::string& root) {
+  std::error_code error;
+  folder = std::filesystem::canonical(folder, error);
+  while (!error && !std::filesystem::equivalent(folder, root, error)) {
+    if (folder == folder.root_path()) return false;
+    folder = folder.parent_path();
+  }
+  return !error;
+}
+
 }  // namespace
 
 Result<BackupReport> back_up(io::FileSystem& fs, const BackupRequest& request) {
@@ -253,6 +280,12 @@ Result<BackupReport> back_up(io::FileSystem& fs, const BackupRequest& request) {
   if (!parent) {
     return make_error(Code::kNotFound, "The folder that shall hold the backup is not there.",
                       parent.error().detail);
+  }
+  if (is_within(target.parent_path(), request.root)) {
+    return make_error(
+        Code::kConflict,
+        "The backup would stand inside the root it is taken of, where its files count "
+        "as the root's own; name a folder outside of it.");
   }
   const std::string name = target.filename().string();
   const Error taken = make_error(

@@ -30,7 +30,8 @@ struct BackupReport {
 /// ledger, numbers, and the claims last, each made from the data file it belongs to: so no file is
 /// without its claim, and a batch that was only claimed can be sent to the restored copy again. The
 /// target appears under its name when all of it is durable. Nothing of the source changes. Errors:
-/// kUnknownKnowledgebase; kConflict: a newer root, or something stands at the target; kNotFound: no
+/// kUnknownKnowledgebase; kConflict: a newer root, a target inside
+/// the root, or something stands at it; kNotFound: no
 /// root, or no folder for the target; kBusy: the kb changed under the copy, run it again;
 /// kDiskFull, kIo.
 Result<BackupReport> back_up(io::FileSystem& fs, const BackupRequest& request);

@@ -95,6 +95,46 @@ TEST_F(BackupTest, ABatchThatLandsMeanwhileIsInItWholeOrNotAtAll) {
   EXPECT_FALSE(sent->replayed);
 }
 
+TEST_F(BackupTest, AStreamDeletedBeforeItsTurnIsNotInIt) {
+  Stream& other = process_.stream("aaa");
+  bool gone = false;
+  process_.faults.set_observer([&](const io::FileCall& call) {
+    if (gone || call.operation != io::Operation::kOpenDirectoryAt || call.name != "aaa") return;
+    gone = true;
+    EXPECT_OK(process_.streams->remove(other));
+  });
+  const auto report = back_up();
+  process_.faults.set_observer({});
+  ASSERT_OK(report);
+  ASSERT_TRUE(gone);
+  EXPECT_EQ(report->streams, 1U);
+  EXPECT_EQ(report->batches, 2U);
+  EXPECT_FALSE(std::filesystem::exists(target_ + "/strata/streams/aaa"));
+}
+
+TEST_F(BackupTest, AStreamWithoutItsReceiverYetIsNotInIt) {
+  std::filesystem::create_directories(world_.root + "/kb/demo/strata/streams/half/receiver");
+  std::filesystem::create_directories(world_.root + "/kb/demo/strata/streams/less");
+  ASSERT_OK_AND_ASSIGN(const BackupReport report, back_up());
+  EXPECT_EQ(report.streams, 1U);
+  EXPECT_FALSE(std::filesystem::exists(target_ + "/strata/streams/half"));
+  EXPECT_FALSE(std::filesystem::exists(target_ + "/strata/streams/less"));
+}
+
+/// It copied itself into itself, and what it copied were rows of the stream.
+TEST_F(BackupTest, NoBackupInsideTheRoot) {
+  const std::string link = world_.temp.path() + "/link";
+  std::filesystem::create_directory_symlink(world_.root + "/kb", link);
+  for (const std::string& folder :
+       {world_.root, world_.root + "/kb", world_.root + "/kb/demo/strata/streams/s/data", link}) {
+    const std::string target = folder + "/backup";
+    const auto refused = stream::back_up(
+        process_.faults, {.root = world_.root, .kb = Process::kb_id(), .target = target});
+    EXPECT_CODE(Code::kConflict, refused);
+    EXPECT_FALSE(std::filesystem::exists(target));
+  }
+}
+
 TEST_F(BackupTest, WhereNoHardLinkIsPossibleTheBytesAreCopied) {
   process_.faults.fail_if(
       [](const io::FileCall& call) { return call.operation == io::Operation::kLink; },
