@@ -329,5 +329,16 @@ TEST_F(AccessTest, ALongAnswerEndsWithItsToken) {
   EXPECT_CODE(Code::kUnauthorized, authorize(query, head, services_));
 }
 
+TEST_F(AccessTest, EventsEndWithTheirToken) {
+  const Operation& events = *std::ranges::find(operations(), "getEvents", &Operation::id);
+  const std::string token = make({"ingest:own/mine"});
+  const auto& route = routes_.at("GET " + std::string(events.pattern));
+  const http::Response response = route.handler(request(events, "own", "Bearer " + token));
+  ASSERT_TRUE(response.source);
+  EXPECT_OK(response.source->next());
+  ASSERT_OK(tokens_->revoke(token.substr(7, 12)));
+  EXPECT_CODE(Code::kUnauthorized, response.source->next());
+}
+
 }  // namespace
 }  // namespace strata::api
