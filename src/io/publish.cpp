@@ -465,8 +465,8 @@ Result<void> Publisher::recover_folder(const std::string& process, const OnSettl
   if (!folder) return gone(folder.error()) ? Result<void>() : std::move(folder).error();
   if (const auto held = fs_.stat({**folder, kLockName}); !held && gone(held.error())) {
     // Just made, or its maker ended before it staged anything. One that lives makes it again.
-    ignore(fs_.remove_directory({*tmp_, process}), "not empty any more: its maker went on");
-    return {};
+    if (fs_.remove_directory({*tmp_, process})) return {};
+    // Not empty: its maker went on, and holds the lock; or it closed, and left what was in doubt.
   }
   auto lock = fs_.try_lock({**folder, kLockName});
   if (!lock) {

@@ -258,6 +258,23 @@ TEST_F(PublishTest, ALoserFinishesTheWinnersFileNotItsOwn) {
   EXPECT_FALSE(retried.finished_for_other);
 }
 
+TEST_F(PublishTest, WhatAProcessLeftInDoubtWhenItClosedIsFinishedByRecovery) {
+  FaultyFileSystem fs(disk);
+  Process closed(fs, "w-1-1");
+  fs.fail_if([](const FileCall& call) { return call.operation == Operation::kRenameNoReplace; },
+             Effect::kFailBefore);
+  EXPECT_CODE(Code::kIo, closed.publish("a", "one"));
+  fs.heal();
+  EXPECT_CODE(Code::kExists, closed.publisher->close());
+  Process other(disk, "o-1-1");
+  ASSERT_OK_AND_ASSIGN(
+      const auto recovery,
+      other.publisher->recover([](const std::string&) -> Result<void> { return {}; }));
+  EXPECT_EQ(recovery.finished, 1U);
+  EXPECT_EQ(other.data(), (Files{{"a.parquet", "one"}}));
+  EXPECT_FALSE(other.publisher->is_staging("w-1-1"));
+}
+
 TEST_F(PublishTest, AClaimWithoutStagingOrDataNameIsFinishedFromItself) {
   FaultyFileSystem fs(disk);
   Process winner(fs, "w-1-1");

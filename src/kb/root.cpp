@@ -44,6 +44,10 @@ Result<void> check_node(std::string_view node) {
                                 kNodeBytesMax));
 }
 
+std::string process_name(std::string_view node) {
+  return fmt::format("{}-{}-{}", node, random_hex(kBootBytes), ::getpid());
+}
+
 /// Absolute, without links as far as the path exists.
 Result<std::string> canonical(const std::string& path) {
   std::error_code error;
@@ -146,6 +150,7 @@ class FileRoot final : public Root {
   struct Parts {
     std::string path;
     std::string uuid;
+    std::string node;
     std::string process;
     std::unique_ptr<io::Directory> directory;
     io::ProbeReport probe;
@@ -156,6 +161,7 @@ class FileRoot final : public Root {
         clock_(clock),
         path_(std::move(parts.path)),
         uuid_(std::move(parts.uuid)),
+        node_(std::move(parts.node)),
         process_(std::move(parts.process)),
         directory_(std::move(parts.directory)),
         probe_(parts.probe),
@@ -165,6 +171,7 @@ class FileRoot final : public Root {
   const std::string& path() const override { return path_; }
   const std::string& uuid() const override { return uuid_; }
   const std::string& process() const override { return process_; }
+  std::string process_for_opening() const override { return process_name(node_); }
   const io::Directory& directory() const override { return *directory_; }
   const io::ProbeReport& probe() const override { return probe_; }
   catalog::RootCatalog& catalog() override { return *catalog_; }
@@ -215,6 +222,7 @@ class FileRoot final : public Root {
   const Clock& clock_;
   const std::string path_;
   const std::string uuid_;
+  const std::string node_;
   const std::string process_;
   const std::unique_ptr<io::Directory> directory_;
   const io::ProbeReport probe_;
@@ -266,7 +274,8 @@ Result<std::unique_ptr<Root>> Root::open(io::FileSystem& fs, const Clock& clock,
   STRATA_RETURN_IF_ERROR(check_node(options.node));
   FileRoot::Parts parts;
   STRATA_ASSIGN_OR_RETURN(parts.path, canonical(options.path));
-  parts.process = fmt::format("{}-{}-{}", options.node, random_hex(kBootBytes), ::getpid());
+  parts.node = options.node;
+  parts.process = process_name(options.node);
   auto directory = open_or_make(fs, parts.path);
   if (!directory) return failed_to(kCannotOpen, directory.error());
   parts.directory = std::move(directory).value();

@@ -37,9 +37,12 @@ class Root {
   /// Canonical and absolute.
   virtual const std::string& path() const = 0;
   virtual const std::string& uuid() const = 0;
-  /// `<node>-<boot>-<pid>`, boot being random at each start: names this process's staging folders
-  /// and checkpoints.
+  /// `<node>-<boot>-<pid>`, boot being random at each start: names what this process stages.
   virtual const std::string& process() const = 0;
+  /// The same with a boot of its own, for one opening of a stream. A stream that was moved and
+  /// comes back is opened again while its staging folder, its attempts and its checkpoint of the
+  /// opening before are there: they are an ended process's then.
+  virtual std::string process_for_opening() const = 0;
   virtual const io::Directory& directory() const = 0;
   virtual const io::ProbeReport& probe() const = 0;
   virtual catalog::RootCatalog& catalog() = 0;

@@ -189,7 +189,7 @@ class Attempt {
     if (!published.finished_for_other) return;
     const std::string process =
         published.facts.attempt.substr(0, published.facts.attempt.find('/'));
-    if (process == services_.root.process()) return;      // in_doubt() counts it
+    if (process == stream_.process()) return;             // in_doubt() counts it
     if (stream_.publisher().is_staging(process)) return;  // it counts itself, or recovery does
     ignore(stream_.numbers().recount(process), "the numbers are then right after a restart");
   }

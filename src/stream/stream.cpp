@@ -29,7 +29,11 @@ std::string_view view_state_name(ViewState state) {
 }
 
 Stream::Stream(const StreamServices& services, kb::Knowledgebase& knowledgebase, StreamId id)
-    : services_(services), knowledgebase_(knowledgebase), id_(std::move(id)), facts_(services.fs) {}
+    : services_(services),
+      knowledgebase_(knowledgebase),
+      id_(std::move(id)),
+      process_(services.root.process_for_opening()),
+      facts_(services.fs) {}
 
 Result<std::unique_ptr<Stream>> Stream::open(const StreamServices& services,
                                              kb::Knowledgebase& knowledgebase, const StreamId& id) {
@@ -49,7 +53,7 @@ Result<void> Stream::open_parts(const std::string& folder) {
       publisher_,
       io::Publisher::open(fs, facts_, *ledger_,
                           {.stream_folder = folder,
-                           .process = root.process(),
+                           .process = process_,
                            .degrade = [&root](const std::string& reason) { root.degrade(reason); },
                            .in_doubt =
                                [this](const BatchId& batch, const std::string& attempt) {
@@ -59,7 +63,7 @@ Result<void> Stream::open_parts(const std::string& folder) {
   STRATA_ASSIGN_OR_RETURN(const auto reserved, io::ensure_directory(fs, {*made, "processed"}));
   STRATA_ASSIGN_OR_RETURN(columns_, Columns::open(fs, *publisher_, services_.writer));
   STRATA_ASSIGN_OR_RETURN(numbers_,
-                          Numbers::open(fs, services_.clock, *publisher_, facts_, root.process()));
+                          Numbers::open(fs, services_.clock, *publisher_, facts_, process_));
   STRATA_ASSIGN_OR_RETURN(rejects_, Rejects::open(fs, services_.clock, *publisher_));
   STRATA_ASSIGN_OR_RETURN(rates_, Rates::open(fs, services_.clock, *publisher_, *numbers_));
   // The parts were opened by the folder's name: all of them have to be of one folder.
@@ -69,11 +73,11 @@ Result<void> Stream::open_parts(const std::string& folder) {
     return make_error(Code::kBusy, "the stream's folder was exchanged meanwhile; try again.");
   }
   folder_id_ = first.id;
+  STRATA_ASSIGN_OR_RETURN(quarantined_counted_, quarantined());
   return {};
 }
 
 Receiver Stream::receiver() const {
-  STRATA_ASSIGN_OR_RETURN(quarantined_counted_, quarantined());
   const std::lock_guard lock(mutex_);
   return receiver_;
 }
@@ -145,13 +149,13 @@ Result<std::shared_lock<std::shared_mutex>> Stream::enter() {
   };
   // Before the lock too, so that a steady flow of batches cannot keep leave() waiting.
   if (auto refused = refusal()) return std::move(*refused);
+  {
+    const std::lock_guard turn(turnstile_);
+  }
   std::shared_lock inside(landings_);
   if (auto refused = refusal()) return std::move(*refused);
   return inside;
 }
-  {
-    const std::lock_guard turn(turnstile_);
-  }
 
 void Stream::leave() {
   presence_.store(Presence::kLeaving, std::memory_order_release);
@@ -170,10 +174,6 @@ Result<io::Publisher::Recovery> Stream::recover() {
       [this](const std::string& process) { return numbers_->recount(process); });
 }
 
-Result<void> Stream::close() {
-  STRATA_RETURN_IF_ERROR(numbers_->checkpoint(true));
-  return publisher_->close();
-}
 Result<std::size_t> Stream::quarantined() {
   const auto folder = services_.fs.open_directory_at({publisher_->stream(), kQuarantineFolder});
   if (!folder && folder.error().code == Code::kNotFound) return 0;
@@ -203,6 +203,10 @@ Result<void> Stream::look_at_quarantine() {
   return recount();
 }
 
+Result<void> Stream::close() {
+  STRATA_RETURN_IF_ERROR(numbers_->checkpoint(true));
+  return publisher_->close();
+}
 
 void Stream::set_view_ready() {
   const std::lock_guard lock(mutex_);

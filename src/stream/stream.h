@@ -50,6 +50,8 @@ class Stream {
 
   kb::Knowledgebase& knowledgebase() const { return knowledgebase_; }
   const StreamId& id() const { return id_; }
+  /// What its attempts, its staging folder and its checkpoint are named by: one opening, one name.
+  const std::string& process() const { return process_; }
   /// `raw_extracted.stream_<id>`
   std::string table() const { return "raw_extracted.stream_" + id_.str(); }
   /// `<stream folder>/data`, what the view reads below.
@@ -90,12 +92,12 @@ class Stream {
 
   /// Settles what ended processes left behind: their claimed batches and their numbers.
   Result<io::Publisher::Recovery> recover();
-  /// A clean stop, after the last landing: closes the numbers, gives the staging folder back.
-  Result<void> close();
   /// Counts the files anew: this process's and those of ended ones.
   Result<void> recount();
   /// The same if a process moved something into `quarantine/` since the last look.
   Result<void> look_at_quarantine();
+  /// A clean stop, after the last landing: closes the numbers, gives the staging folder back.
+  Result<void> close();
 
   /// Whether the newest generation is known to hold this stream's view over this very folder. A
   /// level, not an edge: anybody who finds it false asks for the view job.
@@ -110,11 +112,12 @@ class Stream {
  private:
   Result<void> open_parts(const std::string& folder);
   enum class Presence : std::uint8_t { kHere, kLeaving, kGone };
+  Result<std::size_t> quarantined();
 
   const StreamServices services_;
-  Result<std::size_t> quarantined();
   kb::Knowledgebase& knowledgebase_;
   const StreamId id_;
+  const std::string process_;
   FooterFactsReader facts_;
   std::unique_ptr<io::FileLedger> ledger_;
   io::FileId folder_id_;
@@ -126,17 +129,17 @@ class Stream {
   std::unique_ptr<Rates> rates_;
 
   std::shared_mutex landings_;  // shared: a batch lands
-  std::atomic<Presence> presence_ = Presence::kHere;
-
-  mutable std::mutex mutex_;  // guards what follows
   /// Passed before landings_ is taken, so that whoever wants it alone is not kept waiting by a
   /// steady flow of batches.
   std::mutex turnstile_;
-  Receiver receiver_;
-  std::uint64_t receiver_number_ = 0;
+  std::atomic<Presence> presence_ = Presence::kHere;
+
   std::mutex recount_mutex_;             // one recount at a time; guards what follows
   std::size_t quarantined_counted_ = 0;  // names in `quarantine/` at the last recount
 
+  mutable std::mutex mutex_;  // guards what follows
+  Receiver receiver_;
+  std::uint64_t receiver_number_ = 0;
   std::string view_error_;
   std::atomic<bool> view_ready_ = false;
 };

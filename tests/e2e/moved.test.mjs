@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { freshFolder, start, startWith } from './harness.mjs';
+import { freshFolder, start, startWith, until } from './harness.mjs';
 import { countStream, verifyRoot } from './independent.mjs';
 
 const kRows = [{ a: '1', b: 'x' }, { a: '2' }];
@@ -46,6 +46,32 @@ test('a copied kb under another root and name', async () => {
   const relocations = 'strata_lock_acquisitions_total{kb="copy",purpose="relocate",stream="s"}';
   assert.equal(metrics[relocations], 1);
   renameSync(`${original.data}.away`, original.data);
+});
+
+test('a kb renamed under two running servers is the same kb by its new name', async () => {
+  const one = await startWith('demo', ['s']);
+  const two = await start({ data: one.data });
+  await one.land('demo', 's', kRows, 'b1');
+  await two.land('demo', 's', [{ a: '3' }], 'b2');
+  renameSync(one.kbFolder('demo'), one.kbFolder('renamed'));
+  for (const server of [one, two]) {
+    const replayed = await server.post('renamed', 's', '{"a":"3"}\n', { id: 'b2' });
+    assert.equal(replayed.json.replayed, true, replayed.text);
+    const gone = await server.post('demo', 's', '{"a":"4"}\n', { id: 'b3' });
+    assert.equal(gone.json.code, 'unknown_knowledgebase');
+  }
+  await one.land('renamed', 's', [{ a: '4' }], 'b3');
+  await two.land('renamed', 's', [{ a: '5' }], 'b4');
+  const counted = await countStream(one.streamFolder('renamed', 's'));
+  assert.deepEqual([counted.files, counted.rows], [4, 5]);
+  for (const server of [one, two]) {
+    await until(async () => (await server.receiver('renamed', 's')).files === 4, 'the numbers');
+    const { files, rows, bytes } = await server.receiver('renamed', 's');
+    assert.deepEqual({ files, rows, bytes }, counted);
+    const seen = await server.rows('renamed', 'SELECT a FROM raw_extracted.stream_s ORDER BY a');
+    assert.deepEqual(seen, [['1'], ['2'], ['3'], ['4'], ['5']]);
+    assert.equal((await server.get('/readyz')).status, 200);
+  }
 });
 
 test('a copy beside its original is refused, with the reason', async () => {

@@ -5,7 +5,7 @@ import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { repository, startWith } from './harness.mjs';
+import { repository, startWith, until } from './harness.mjs';
 
 const { DuckDBInstance } = createRequire(join(repository, 'deps/'))('@duckdb/node-api');
 
@@ -17,7 +17,10 @@ test('a generation held open for writing is told, and nothing is lost by it', {
   await server.land('demo', 's', [{ a: '1' }], 'b1');
   const newest = realpathSync(join(server.kbFolder('demo'), 'knowledgebase.duckdb'));
 
-  const outsider = await DuckDBInstance.create(newest);
+  // As long as a worker reads the file, nobody can open it for writing.
+  const outsider = await until(() => DuckDBInstance.create(newest).catch((error) => {
+    assert.match(error.message, /Could not set lock/);
+  }), 'the file to be free');
   try {
     const answer = await server.query('demo', 'SELECT a FROM raw_extracted.stream_s');
     assert.equal(answer.status, 503, answer.text);

@@ -168,6 +168,31 @@ test('a folder moved back is the stream again', async () => {
   assert.deepEqual(await two.rows(kKb, 'SELECT a FROM raw_extracted.stream_back'), [['kept']]);
 });
 
+test('the numbers of a stream that was moved away and back are those of its files', async () => {
+  await one.createReceiver(kKb, 'counted');
+  await one.land(kKb, 'counted', [{ a: 1 }], 'b1');
+  await two.land(kKb, 'counted', [{ a: 2 }, { a: 3 }], 'b2');
+  const folder = one.streamFolder(kKb, 'counted');
+  const expectCounted = async (expected) => {
+    const counted = await countStream(folder);
+    assert.deepEqual({ files: counted.files, rows: counted.rows }, expected);
+    for (const server of [one, two]) {
+      await until(async () => (await server.receiver(kKb, 'counted')).files === counted.files,
+                  'the numbers');
+      const { files, rows, bytes } = await server.receiver(kKb, 'counted');
+      assert.deepEqual({ files, rows, bytes }, counted);
+    }
+  };
+  const aside = moved(await remove(one, 'counted'));
+  // The other gives it up when it next looks at what it has open.
+  await until(() => readdirSync(join(aside, '_tmp')).length === 0, 'both gave the stream up');
+  renameSync(aside, folder);
+  await expectCounted({ files: 2, rows: 3 });
+  await one.land(kKb, 'counted', [{ a: 4 }], 'b3');
+  await two.land(kKb, 'counted', [{ a: 5 }], 'b4');
+  await expectCounted({ files: 4, rows: 5 });
+});
+
 test('every batch acknowledged while its stream is deleted lies in a folder that was named',
      async () => {
   const folders = [];
