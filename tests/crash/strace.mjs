@@ -45,11 +45,14 @@ async function attach(pid, args) {
   };
 }
 
-/// Injects `what` into `call` of every thread of `pid` until detach() is called, which answers how
-/// often it fired. `what`: strace(1), "Tampering"; `when=N` counts each call in each thread.
+/// Injects `what` into `call` of every thread of `pid` until detach() is called, which answers the
+/// calls that it hit, with their paths. `what`: strace(1), "Tampering"; `when=N` counts each call
+/// in each thread.
 export async function inject(pid, call, what) {
-  const end = await attach(pid, ['-e', `trace=${call}`, '-e', `inject=${call}:${what}`]);
-  return { detach: async () => (await end()).filter((line) => /INJECTED|DELAYED/.test(line)).length };
+  const args = ['-y', '-e', `trace=${call}`, '-e', `inject=${call}:${what}`];
+  const end = await attach(pid, args);
+  const hit = (line) => /INJECTED|DELAYED/.test(line);
+  return { detach: async () => (await end()).filter(hit) };
 }
 
 /// The most often that one thread made each call, out of a trace.
@@ -79,7 +82,8 @@ export async function countCalls(pid, work) {
 /// The file calls of a command up to `enough` or its end.
 export async function countCommand(command, enough) {
   const trace = join(tmpdir(), `strata-trace-${process.pid}-${++traces}`);
-  await runStrace(['-f', '-q', '-o', trace, '-e', `trace=${kFileCalls.join()}`, ...command], enough);
+  const args = ['-f', '-q', '-o', trace, '-e', `trace=${kFileCalls.join()}`];
+  await runStrace([...args, ...command], enough);
   const lines = readFileSync(trace, 'utf8').split('\n');
   rmSync(trace, { force: true });
   return countsOf(lines);
@@ -104,14 +108,20 @@ async function runStrace(args, enough) {
   return { code, log, reached: enough?.test(log) ?? false };
 }
 
-/// Tries `at(call, n)` for the calls that were counted: `most` of them, picked by `random`, or, when
-/// `most` is 0, every one, and on beyond what was counted until it no longer fires. Answers how
-/// often it did.
+/// What every run of the same work may make more of than the counted one.
+const kBeyond = 3;
+
+/// Tries `at(call, n)` for the calls that were counted: `most` of them, picked by `random`, or,
+/// when `most` is 0, every one, and a few beyond for as long as they fire. Answers how often they
+/// did.
 export async function sweep(counts, most, random, at) {
   let fired = 0;
   if (most === 0) {
-    for (const call of counts.keys()) {
-      for (let n = 1; await at(call, n); ++n) ++fired;
+    for (const [call, times] of counts) {
+      for (let n = 1; n <= times + kBeyond; ++n) {
+        if (await at(call, n)) ++fired;
+        else if (n > times) break;
+      }
     }
     return fired;
   }

@@ -1,0 +1,199 @@
+// A disk that fails, is full or is slow, and a process without descriptors, under the real server:
+// no 200 that is not durable, 507 or 503 with Retry-After else, and the first POST after the fault
+// is gone lands; where the disk was in doubt (DEGRADED), after a restart.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync, writeSync }
+    from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { check, History, kNothingWrong, readView, sendLogged } from '../e2e/checker.mjs';
+import { freshFolder, missing, program, start, startWith } from '../e2e/harness.mjs';
+import { verifyRoot } from '../e2e/independent.mjs';
+import { report } from './rig.mjs';
+import { inject } from './strace.mjs';
+
+const kKb = 'demo';
+const kStream = 's';
+const skip = missing('/usr/bin/strace');
+const batch = (id, columns = {}) => ({
+  kb: kKb, stream: kStream, id, rows: [1, 2, 3].map((n) => ({ n: `${n}`, id, ...columns })),
+});
+
+async function expectRight(server, history) {
+  assert.deepEqual(check(history, await readView(server, kKb, kStream)), kNothingWrong);
+}
+
+/// What a producer is told that has to come again.
+function expectComeAgain(answer, statuses) {
+  assert.ok(statuses.includes(answer.status), `${answer.status} ${answer.text}`);
+  assert.equal(answer.headers['retry-after'], '1');
+  assert.doesNotMatch(answer.text, /\/tmp\//, 'no path of the server');
+}
+
+/// The fault is gone: the same id lands at once, or after a restart if the disk was in doubt.
+async function expectRecovered(server, history, sent) {
+  const again = await sendLogged(history, server, sent);
+  if (again?.status !== 200) {
+    assert.equal(again.json.code, 'degraded', again.text);
+    const ready = await server.get('/readyz');
+    assert.equal(ready.status, 503);
+    assert.match(ready.text, /Ingest is stopped/);
+    await expectRight(server, history);  // rows stay readable
+    await server.restart();
+    const last = await sendLogged(history, server, sent);
+    assert.equal(last?.status, 200, last?.text);
+  }
+}
+
+/// Which answers a failing call may have; 200 only where the call was not needed for it.
+const kFaults = [
+  { call: 'fsync', error: 'EIO', statuses: [503] },
+  { call: 'fsync', error: 'ENOSPC', statuses: [503, 507] },
+  { call: 'pwrite64', error: 'EIO', statuses: [503] },
+  { call: 'pwrite64', error: 'ENOSPC', statuses: [507] },
+  { call: 'linkat', error: 'EIO', statuses: [503] },
+  { call: 'linkat', error: 'ENOSPC', statuses: [507] },
+  { call: 'renameat2', error: 'EIO', statuses: [503] },
+  { call: 'renameat2', error: 'ENOSPC', statuses: [507] },
+  { call: 'openat', error: 'EMFILE', statuses: [503] },
+];
+/// Calls of other work that goes on meanwhile, and a staged file, which is written anew.
+const kNotNeeded = /numbers|\/_tmp\/[^/]+\/[^/]+>/;
+const kTimesMax = 6;
+
+for (const { call, error, statuses } of kFaults) {
+  test(`${call} answers ${error}`, { skip }, async () => {
+    const server = await startWith(kKb, [kStream]);
+    const history = new History();
+    await sendLogged(history, server, batch('first'));
+    let fired = 0;
+    // Each of the first calls alone, then all of them; with a new column and without.
+    for (let n = 1; n <= kTimesMax + 1; ++n) {
+      for (const columns of [{}, { [`c${n}`]: 'new' }]) {
+        const sent = batch(`${n}-${Object.keys(columns).length}`, columns);
+        const when = n <= kTimesMax ? `:when=${n}` : '';
+        const fault = await inject(server.pid, call, `error=${error}${when}`);
+        const answer = await sendLogged(history, server, sent);
+        const hit = await fault.detach();
+        fired += hit.length;
+        assert.ok(answer !== undefined, 'the server answers');
+        if (answer.status !== 200) expectComeAgain(answer, statuses);
+        if (answer.status === 200 && call === 'fsync') {
+          assert.deepEqual(hit.filter((line) => !kNotNeeded.test(line)), []);
+        }
+        if (n > kTimesMax) assert.notEqual(answer.status, 200, 'not without this call');
+        await expectRecovered(server, history, sent);
+      }
+    }
+    assert.ok(fired > 2, 'the fault was there');
+    await expectRight(server, history);
+    assert.deepEqual((await verifyRoot(server.data)).problems, []);
+    await server.stop();
+    report({ suite: 'fault', key: `${call}-${error}`, fault: `${call} answers ${error}`,
+             states: 2 * (kTimesMax + 1), wrong: 0 });
+  });
+}
+
+test('fsync takes a fifth of a second, and sixty clients come at once', { skip }, async () => {
+  const server = await startWith(kKb, [kStream]);
+  const history = new History();
+  await sendLogged(history, server, batch('first'));
+  const slow = await inject(server.pid, 'fsync', 'delay_enter=200000');
+  const all = Array.from({ length: 60 }, (_, n) => batch(`slow-${n}`));
+  const answers = await Promise.all(all.map((sent) => sendLogged(history, server, sent)));
+  const hit = await slow.detach();
+  assert.ok(hit.length > 60, 'the disk was slow');
+  for (const [n, answer] of answers.entries()) {
+    assert.ok(answer !== undefined, 'the server answers');
+    if (answer.status !== 200) expectComeAgain(answer, [503]);
+    const again = await sendLogged(history, server, all[n]);
+    assert.equal(again?.status, 200, again?.text);
+  }
+  await expectRight(server, history);
+  await server.stop();
+  report({ suite: 'fault', key: 'slow', fault: 'a slow disk', states: 60, wrong: 0 });
+});
+
+test('no descriptor is left', async () => {
+  const server = await startWith(kKb, [kStream]);
+  const history = new History();
+  await sendLogged(history, server, batch('first'));
+  await expectRight(server, history);
+  const open = readdirSync(`/proc/${server.pid}/fd`).length;
+  const limit = (soft) => spawnSync('prlimit', ['--pid', `${server.pid}`, `--nofile=${soft}:`]);
+  const limits = readFileSync(`/proc/${server.pid}/limits`, 'utf8');
+  const before = /Max open files +(\d+)/.exec(limits)[1];
+  assert.equal(limit(open).status, 0);
+  const sent = batch('none-left', { c: 'new' });
+  const answer = await sendLogged(history, server, sent);
+  assert.ok(answer !== undefined, 'the server answers');
+  expectComeAgain(answer, [503]);
+  assert.equal(limit(before).status, 0);
+  await expectRecovered(server, history, sent);
+  await expectRight(server, history);
+  await server.stop();
+  report({ suite: 'fault', key: 'EMFILE', fault: 'no descriptor is left', states: 1, wrong: 0 });
+});
+
+/// A server on a disk of its own, of 96 MiB, which nobody else sees and which ends with it.
+async function startOnSmallDisk() {
+  const data = freshFolder();
+  const wrapper = join(freshFolder(), 'strata');
+  writeFileSync(wrapper, [
+    '#!/bin/sh', 'export ROOT_FOLDER PROGRAM',
+    `ROOT_FOLDER='${data}' PROGRAM='${program}'`,
+    'exec unshare --mount --propagation private sh -c \'mount -t tmpfs -o size=96m tmpfs ' +
+        '"$ROOT_FOLDER" && exec "$PROGRAM" "$@"\' strata "$@"', ''].join('\n'), { mode: 0o755 });
+  return start({ data, program: wrapper });
+}
+
+function fill(file) {
+  const descriptor = openSync(file, 'w');
+  try {
+    for (const size of [1 << 20, 1 << 12]) {
+      try {
+        while (true) writeSync(descriptor, Buffer.alloc(size));
+      } catch (error) {
+        assert.equal(error.code, 'ENOSPC');
+      }
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const kNamespaces = spawnSync('unshare', ['--mount', 'true']).status === 0;
+if (!kNamespaces) {
+  console.log('SKIPPED: a full disk (no mount namespaces: not root)');
+  assert.notEqual(process.env.STRATA_REQUIRE_ALL, '1', 'a full disk needs mount namespaces');
+  report({ suite: 'fault', key: 'full', fault: 'a full disk', skipped: 'no mount namespaces' });
+}
+test('the disk is full', { skip: !kNamespaces }, async () => {
+  const server = await startOnSmallDisk();
+  await server.createKb(kKb);
+  await server.createReceiver(kKb, kStream);
+  const history = new History();
+  await sendLogged(history, server, batch('first'));
+  const filler = `/proc/${server.pid}/root${server.data}/filler`;
+  for (let round = 0; round < 3; ++round) {
+    fill(filler);
+    // `failed/` is full as well: a bad batch is told what is wrong with it all the same.
+    const bad = await server.post(kKb, kStream, 'no JSON\n', { id: `bad-${round}` });
+    assert.equal(bad.status, 400, bad.text);
+    const sent = batch(`full-${round}`, { [`c${round}`]: 'x'.repeat(5000) });
+    expectComeAgain(await sendLogged(history, server, sent), [507]);
+    const kb = await server.control('/knowledgebase', { id: `other${round}` });
+    assert.equal(kb.status, 507, kb.text);
+    const receiver = await server.control(`/knowledgebase/${kKb}/strata/receivers`,
+                                          { stream: `other${round}` });
+    assert.equal(receiver.status, 507, receiver.text);
+    await expectRight(server, history);
+    rmSync(filler);
+    assert.equal((await sendLogged(history, server, sent)).status, 200, 'at once, same id');
+    await expectRight(server, history);
+  }
+  await server.stop();
+  report({ suite: 'fault', key: 'full', fault: 'a full disk: data, staging, `failed/`, catalog',
+           states: 3, wrong: 0 });
+});

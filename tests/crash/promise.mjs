@@ -1,0 +1,92 @@
+// node promise.mjs RESULTS PROMISE.md: writes what the crash suites reported into the table between
+// the two marks of docs/PROMISE.md. The same results give the same text.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const kBegin = '<!-- written by `make crash` -->';
+const kEnd = '<!-- end -->';
+
+/// Every row: a suite's report, and the unit of what it tried.
+const kFaults = [
+  ['race-duplicates', 'the same id in two processes at once', 'rounds', 'races'],
+  ['race-folds', 'the same, while claims are folded into the ledger', 'rounds', 'races'],
+  ['race-exchanges', 'the same, while `data/` is exchanged', 'rounds', 'races'],
+  ['race-generations', 'two writers of generations while old ones are collected', 'changes',
+   'races'],
+  ['race-killed', 'killed between the claim and the name', 'kills', 'races'],
+  ['kill-random', 'two processes under clients, killed at any moment', 'kills', '../e2e/kills'],
+  ['kill-a-POST', 'killed at a system call of a POST', 'kills', 'kill_calls'],
+  ['kill-a-POST-with-a-new-column', 'the same, of a POST with a new column', 'kills',
+   'kill_calls'],
+  ['kill-start', 'the same, of a start that recovers', 'kills', 'kill_calls'],
+  ['kill-generation', 'the same, of a generation', 'kills', 'kill_calls'],
+  ['power-ext4', 'power cut, ext4', 'states', 'power_cut'],
+  ['power-xfs', 'power cut, xfs', 'states', 'power_cut'],
+  ...['fsync-EIO', 'fsync-ENOSPC', 'pwrite64-EIO', 'pwrite64-ENOSPC', 'linkat-EIO',
+      'linkat-ENOSPC', 'renameat2-EIO', 'renameat2-ENOSPC', 'openat-EMFILE'].map(
+      (key) => [`fault-${key}`, `\`${key.split('-')[0]}\` answers ${key.split('-')[1]}`, 'POSTs',
+                'faults']),
+  ['fault-full', 'a full disk: data, staging, `failed/`, catalog, generations', 'rounds',
+   'faults'],
+  ['fault-EMFILE', 'no descriptor is left', 'POSTs', 'faults'],
+  ['fault-slow', 'each fsync takes a fifth of a second', 'POSTs', 'faults'],
+];
+const kMutants = [
+  ['power-no-directory-sync', 'no directory is synced', 'power_cut'],
+  ['power-no-file-sync', 'no file is synced', 'power_cut'],
+  ['power-replay-without-sync', 'a replay is acknowledged without a sync of its own', 'power_cut'],
+  ['power-claim-after-rename', 'the claim comes after the name', 'power_cut'],
+  ['race-ledger-before-claim', 'the ledger is asked before the claim', 'races'],
+  ['race-no-identity-check', 'nobody looks whether `data/` was exchanged', 'races'],
+  ['race-sweep-deletes-claimed', 'recovery deletes what was claimed', 'races'],
+  ['race-replacing-rename', 'a rename replaces what has the name', 'races'],
+  ['race-generations-free-numbers', 'numbers of old generations come free', 'races'],
+];
+
+const withCommas = (number) => `${number}`.replace(/\B(?=(\d{3})+$)/g, ',');
+const testOf = (file) => (file.startsWith('..') ? `tests/${file.slice(3)}` : `tests/crash/${file}`);
+
+function resultOf(row, unit) {
+  if (row === undefined) return 'not run';
+  if (row.skipped !== undefined) return `skipped: ${row.skipped}`;
+  if (row.mutant !== undefined) return `caught with ${row.caught} of ${row.of} seeds`;
+  return `${withCommas(row.states)} ${unit}, ${row.wrong} wrong`;
+}
+
+/// The table, out of the reports by `suite-key`.
+export function tableOf(reports) {
+  const skipped = reports.get('power-skipped');
+  const reportOf = (key) => reports.get(key) ?? (key.startsWith('power-') ? skipped : undefined);
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  return [
+    line(['fault', 'test', 'last result']), '|---|---|---|',
+    ...kFaults.map(([key, fault, unit, file]) => line(
+        [fault, `\`${testOf(file)}.test.mjs\``, resultOf(reportOf(key), unit)])),
+    ...kMutants.map(([key, mutant, file]) => line(
+        [`mutant: ${mutant}`, `\`${testOf(file)}.test.mjs\``, resultOf(reportOf(key))])),
+  ].join('\n');
+}
+
+export function readReports(folder) {
+  const names = [...kFaults, ...kMutants].map(([key]) => key).concat('power-skipped');
+  return new Map(names.filter((name) => existsSync(join(folder, `${name}.json`))).map(
+      (name) => [name, JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'))]));
+}
+
+/// `page` with the table in its place.
+export function withTable(page, table) {
+  const begin = page.indexOf(kBegin);
+  const end = page.indexOf(kEnd);
+  if (begin < 0 || end < begin) throw new Error('the page has no place for the table');
+  return `${page.slice(0, begin)}${kBegin}\n${table}\n${page.slice(end)}`;
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const [, , results, page] = process.argv;
+  const table = tableOf(readReports(results));
+  writeFileSync(page, withTable(readFileSync(page, 'utf8'), table));
+  console.log(table);
+  const incomplete = /\| (not run|skipped: [^|]*) \|/.test(table);
+  if (incomplete && process.env.STRATA_REQUIRE_ALL === '1') process.exitCode = 1;
+}

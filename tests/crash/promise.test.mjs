@@ -1,0 +1,30 @@
+// The table of docs/PROMISE.md says what was reported, what was skipped and what was not run.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { repository } from '../e2e/harness.mjs';
+import { tableOf, withTable } from './promise.mjs';
+
+const lineOf = (table, start) => table.split('\n').find((line) => line.startsWith(`| ${start}`));
+
+test('each row says what its suite reported', () => {
+  const table = tableOf(new Map([
+    ['race-duplicates', { states: 10000, wrong: 0 }],
+    ['power-skipped', { skipped: 'not root' }],
+    ['race-no-identity-check', { mutant: 'no-identity-check', caught: 10, of: 10 }],
+  ]));
+  assert.match(lineOf(table, 'the same id in two'), /\| 10,000 rounds, 0 wrong \|$/);
+  assert.match(lineOf(table, 'power cut, xfs'), /\| skipped: not root \|$/);
+  assert.match(lineOf(table, 'mutant: no file is synced'), /\| skipped: not root \|$/);
+  assert.match(lineOf(table, 'mutant: nobody looks'), /\| caught with 10 of 10 seeds \|$/);
+  assert.match(lineOf(table, 'no descriptor'), /\| not run \|$/);
+});
+
+test('the page has a place for the table, and keeps the rest', () => {
+  const page = readFileSync(join(repository, 'docs/PROMISE.md'), 'utf8');
+  const written = withTable(page, 'TABLE');
+  assert.equal(withTable(written, 'TABLE'), written);
+  assert.match(written, /^# What a 200 promises\n/);
+  assert.match(written, /-->\nTABLE\n<!-- end -->\n/);
+});
