@@ -11,7 +11,11 @@ export const kBanned = [
   {
     name: 'raw file call',
     pattern: /(?<![\w>])::(open(at)?|creat|fsync|fdatasync|rename(at2?)?|link(at)?)\s*\(/,
-    allowed: (path) => inFolder('io')(path) || isTest(path),
+    // The benchmark's floor: the bare calls are what it measures. worker_sandbox: what a rule of
+    // Landlock is about is named by a handle. sandbox_attempts: what it has to refuse.
+    allowed: (path) => inFolder('io')(path) || isTest(path) || path === 'bench/floor.cpp' ||
+        path === 'src/duck/worker_sandbox.cpp' ||
+        path === 'src/duck/testing/sandbox_attempts.cpp',
     reason: 'durable files go through io::FileSystem',
   },
   {
