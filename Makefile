@@ -1,11 +1,12 @@
 # CONTRIBUTING.md says what each target does. PORT= and DATA= reach scripts/run as its environment.
-.PHONY: help run test build check sanitize crash
+.PHONY: help run test build check sanitize bench crash
 
 help:
 	@echo 'make run    build, start the server with sample data, print lines to paste (PORT= DATA=)'
 	@echo 'make test   build and run every test'
 	@echo 'make build  build/release/strata'
 	@echo 'make check  format and lint'
+	@echo 'make bench  the benchmark table and build/bench.json (BENCH_ROUNDS=1: the quick form)'
 	@echo 'make sanitize  every test under ASan + UBSan, then under TSan (long)'
 	@echo 'make crash  kills, power cuts, failing disks: the long form; writes docs/PROMISE.md'
 
@@ -33,3 +34,6 @@ crash:
 	@scripts/setup tests
 	@scripts/build dev
 	@scripts/crash
+
+bench:
+	@scripts/bench

@@ -39,18 +39,25 @@ export function memoryFolder() {
   return bavail * bsize >= kMemoryBytesMin ? kMemory : tmpdir();
 }
 
+const running = new Set();
+const folders = new Set();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
 /// A folder of its own that is gone after `work`, whatever happens.
 export async function withFolder(work, parent = tmpdir()) {
   const folder = mkdtempSync(join(parent, 'strata-crash-'));
+  folders.add(folder);
   try {
     return await work(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
+    folders.delete(folder);
   }
 }
-
-const running = new Set();
-process.on('exit', () => { for (const child of running) child.kill('SIGKILL'); });
 
 /// Starts one of the programs; it ends with this process.
 export function launch(name, args, env = {}) {
