@@ -39,13 +39,20 @@ class EventsBody final : public http::BodySource {
  public:
   EventsBody(Place place, stream::Stream& stream, const Clock& clock)
       : place_(std::move(place)),
+        stream_(stream),
         events_(clock, [&stream] { return stream::numbers_json(stream); }) {}
 
-  Result<std::optional<std::string>> next() override { return events_.next(); }
+  /// Ends with the stream: numbers of a folder that was moved aside are nobody's.
+  Result<std::optional<std::string>> next() override {
+    STRATA_ASSIGN_OR_RETURN(const bool in_place, stream_.in_place());
+    if (!in_place) return std::nullopt;
+    return events_.next();
+  }
   std::chrono::milliseconds pause() const override { return kEventPause; }
 
  private:
   Place place_;
+  stream::Stream& stream_;
   stream::NumberEvents events_;
 };
 

@@ -78,7 +78,15 @@ Result<void> check_length(const http::Request& head) {
                                 working_curl(head)));
 }
 
+/// A mistyped dry_run would land what was meant to be looked at only: no other name is taken.
 Result<bool> is_dry_run(const http::Request& head) {
+  for (const auto& [name, unused] : head.query) {
+    if (name == "dry_run") continue;
+    return make_error(
+        Code::kBadRequest,
+        fmt::format("The address has '{}', and ingest takes dry_run only; nothing was stored.",
+                    name));
+  }
   const auto value = head.query.find("dry_run");
   if (value == head.query.end() || value->second == "0" || value->second == "false") return false;
   if (value->second == "1" || value->second == "true") return true;

@@ -29,6 +29,12 @@ std::string media_type_of(std::string_view header) {
 Result<json::object> read_json_body(const http::Request& request,
                                     std::initializer_list<std::string_view> known) {
   const auto type = request.header("Content-Type");
+  if (!type && request.body.empty()) {
+    return make_error(Code::kBadRequest,
+                      fmt::format("This request needs a body, a JSON object with: {}. Send it with "
+                                  "-H 'Content-Type: application/json'.",
+                                  fmt::join(known, ", ")));
+  }
   if (!type || media_type_of(*type) != "application/json") {
     return make_error(Code::kUnsupportedMediaType,
                       "Send this request's body as JSON: -H 'Content-Type: application/json'.");
@@ -36,7 +42,10 @@ Result<json::object> read_json_body(const http::Request& request,
   boost::system::error_code error;
   const json::value value = json::parse(request.body, error);
   if (error || !value.is_object()) {
-    return make_error(Code::kBadRequest, "The body is no JSON object.", error.message());
+    return make_error(
+        Code::kBadRequest,
+        fmt::format("The body is no JSON object; send one with: {}.", fmt::join(known, ", ")),
+        error.message());
   }
   for (const auto& member : value.as_object()) {
     const std::string_view name(member.key());

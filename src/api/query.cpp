@@ -237,11 +237,22 @@ Result<http::Response> render(kb::QueryAnswer answer, const Format& format,
   return response;
 }
 
+/// A query that has waited for a thread as long as it may run is refused at once: it would be run
+/// for a client that has given up, and hold up the next one.
+Result<void> refuse_late(const http::Request& request, std::chrono::milliseconds timeout,
+                         const Services& services) {
+  if (services.clock.wall() - request.arrived_at < timeout) return {};
+  return make_error(Code::kBusy,
+                    fmt::format("No worker became free within the query's {} ms: send it again.",
+                                timeout.count()));
+}
+
 Result<kb::QueryAnswer> run(const http::Request& request, const Format& format,
                             std::optional<QueryStreams>& streams, Services& services) {
   STRATA_ASSIGN_OR_RETURN(kb::Knowledgebase* const knowledgebase,
                           knowledgebase_of(request, services));
   STRATA_ASSIGN_OR_RETURN(kb::QueryRequest query, read_query(request, format));
+  STRATA_RETURN_IF_ERROR(refuse_late(request, query.timeout, services));
   STRATA_RETURN_IF_ERROR(add_manifest(query, *knowledgebase, services));
   streams.emplace(query.sql, *knowledgebase, services);
   return answer(query, *knowledgebase, *streams, services);

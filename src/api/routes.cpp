@@ -119,10 +119,12 @@ std::vector<http::Route> make_routes(Services& services) {
 }
 
 http::Response error_page(const Error& error, const http::Request& head, Services& services) {
-  if (error.code == Code::kBodyTooLarge) {
+  if (error.code == Code::kBodyTooLarge && is_ingest(head)) {
     Error too_large = error;
-    too_large.message += " Split it: strata send does.";
-    if (is_ingest(head)) count_refused(head, services, "too_large");
+    too_large.message +=
+        " Split it: strata send does. For one record that is larger, whoever administers the "
+        "receiver raises its limit: strata receiver set KB STREAM --max-body BYTES.";
+    count_refused(head, services, "too_large");
     return problem(too_large, head);
   }
   const bool bad_encoding = error.code == Code::kBadEncoding;

@@ -87,6 +87,13 @@ TEST(Program, WrongUsageIsTwo) {
   }
 }
 
+TEST(Program, ANumberOutOfRangeIsToldItsRangeInDigits) {
+  Unreachable server;
+  const auto result =
+      run_program(server, {.arguments = {"send", "demo", "weather", "--batch-rows", "0"}});
+  EXPECT_THAT(result.err, HasSubstr("0 not in range 1 to 1000000000"));
+}
+
 TEST(Program, OutOfReachIsThree) {
   const std::vector<std::vector<std::string>> kCases = {
       {"status"},

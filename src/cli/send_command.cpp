@@ -19,6 +19,7 @@ namespace strata::cli {
 namespace {
 
 constexpr int kConnectionsMax = 16;
+constexpr std::uint64_t kBatchRowsMax = 1'000'000'000;  // a batch of so many fits no limit
 
 struct SendCommand final : Command {
   ConnectionOptions connection;
@@ -216,7 +217,7 @@ void add_send_command(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--batch-rows", fields->batch_rows,
                    "close a batch after N rows, not at 524,288 bytes; other ids")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(std::uint64_t{1}, kBatchRowsMax))
       ->type_name("N");
   command->add_option("--parallel", fields->parallel, "connections at once (4)")
       ->check(CLI::Range(1, kConnectionsMax))

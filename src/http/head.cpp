@@ -66,7 +66,10 @@ Result<void> parse_query(std::string_view query, std::map<std::string, std::stri
     const std::string_view name = take_until(value, '=');
     STRATA_ASSIGN_OR_RETURN(std::string decoded_name, percent_decode(name, Plus::kSpace));
     STRATA_ASSIGN_OR_RETURN(std::string decoded_value, percent_decode(value, Plus::kSpace));
-    out.insert_or_assign(std::move(decoded_name), std::move(decoded_value));
+    const auto [place, is_new] = out.try_emplace(std::move(decoded_name), std::move(decoded_value));
+    if (!is_new) {
+      return bad(fmt::format("The address has '{}' more than once; say it once.", place->first));
+    }
   }
   return {};
 }

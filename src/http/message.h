@@ -23,12 +23,14 @@ struct Request {
   std::string method;                         // `GET`, as sent
   std::string target;                         // as sent
   std::string path;                           // percent-decoded once, without the query
-  std::map<std::string, std::string> query;   // decoded; the last of equal names
+  std::map<std::string, std::string> query;   // decoded; no name twice
   std::map<std::string, std::string> params;  // the route's `{name}` parts, decoded
   Headers headers;
   std::string body;                             // inflated
   std::optional<std::uint64_t> content_length;  // declared; chunked bodies have none
   WallTime arrived_at{};                        // the instant the head was read
+  /// The same, to compare with what is done later; unknown: later than that.
+  SteadyTime arrived_steady = SteadyTime::max();
   std::string request_id;
   std::string peer;  // address of the client
   /// Asked to stop when the client leaves while the handler runs; on routes that end with it.

@@ -177,7 +177,10 @@ Error Streams::unknown_stream(kb::Knowledgebase& knowledgebase, std::string_view
   if (const auto ids = ids_on_disk(knowledgebase)) {
     for (const StreamId& id : *ids) names.push_back(id.str());
   }
-  std::string message = "this knowledgebase has no receiver of that name.";
+  // What cannot be a name is not repeated: it may be any text.
+  std::string message = StreamId::parse(typed)
+                            ? fmt::format("There is no receiver '{}' in this knowledgebase.", typed)
+                            : "This knowledgebase has no receiver of that name.";
   if (const auto near = nearest_name(typed, names)) {
     message += fmt::format(" Did you mean '{}'?", *near);
   }

@@ -185,6 +185,18 @@ test('many may watch, holding nobody up; more are told so; their end frees the p
   await server.restart();
 });
 
+test('the events of a stream end when it is deleted', async () => {
+  await server.createReceiver('demo', 'short_lived');
+  const subscription = await subscribe(server, 'short_lived');
+  await until(() => eventsOf(subscription).length === 1, 'the first event');
+  const deleted = await server.request('DELETE', pathOf('short_lived', ''));
+  assert.equal(deleted.status, 200, deleted.text);
+  await server.createReceiver('demo', 'short_lived');
+  await until(() => subscription.ended, 'the end');
+  assert.ok(subscription.message.complete);
+  assert.equal(eventsOf(subscription).length, 1);
+});
+
 test('from the command line', async () => {
   const strata = (args) => run([...args, '--url', server.url]);
   const listed = await strata(['batch', 'list', 'demo', 'weather', '--limit', '2']);

@@ -207,6 +207,21 @@ test('a dry run of a new stream makes neither columns nor a view', async () => {
   assert.equal((await dry('wide', '{}\n', { id: 'empty' })).json.rows, 1);
 });
 
+test('a mistyped or doubled dry_run lands nothing', async () => {
+  const earlier = everything('dry');
+  for (const [query, detail] of [['dryrun=1', /'dryrun', and ingest takes dry_run only/],
+                                 ['dry_run=1&x=2', /'x'/],
+                                 ['dry_run=1&dry_run=0', /'dry_run' more than once/],
+                                 ['dry_run=1&dry%5Frun=0', /'dry_run' more than once/]]) {
+    const answer = await server.request('POST', `${kIngest}/dry?${query}`, {
+      headers: { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': 'typed' },
+      body: '{"a":"typed"}\n',
+    });
+    expectProblem(answer, 400, 'bad_request', detail);
+  }
+  assert.deepEqual(everything('dry'), earlier);
+});
+
 test('dry_run is 1 or 0', async () => {
   const earlier = everything('slips');
   for (const value of ['', 'yes', '2', 'TRUE', '1%20']) {

@@ -208,9 +208,10 @@ test('a page of another site may not talk to the server', async () => {
 test('unknown names answer 404 and the nearest one', async () => {
   const body = ndjson([{ a: '1' }]);
   const cases = [
-    ['demo', 'event', 'unknown_stream', /'events'.*receiver create demo/],
+    ['demo', 'event', 'unknown_stream', /no receiver 'event' in.*'events'.*receiver create demo/],
     ['demo', 'Events', 'unknown_stream', /'events'/],
-    ['demo', 'zzzzzzzzzzzz', 'unknown_stream', /receiver create demo/],
+    ['demo', 'zzzzzzzzzzzz', 'unknown_stream',
+     /no receiver 'zzzzzzzzzzzz' in.*receiver create demo/],
     ['dem', 'events', 'unknown_knowledgebase', /'demo'/],
     ['..', 'events', 'unknown_knowledgebase', /./],
     ['demo', '..%2F..%2Fetc', 'unknown_stream', /./],
@@ -221,6 +222,16 @@ test('unknown names answer 404 and the nearest one', async () => {
   }
   expectProblem(await server.get('/nothing/here'), { status: 404, code: 'not_found' });
   expectProblem(await server.get('/knowledgebase/demo/'), { status: 404, code: 'not_found' });
+});
+
+test('a control request without its body, or with too much of one, is told so', async () => {
+  const path = '/knowledgebase/demo/strata/receivers';
+  const bare = await server.request('POST', path);
+  expectProblem(bare, { status: 400, code: 'bad_request', detail: /needs a body.*stream, columns/ });
+  const large = await server.request('POST', path, {
+    headers: { 'Content-Type': 'application/json' }, body: ' '.repeat(kMebibyte + 1),
+  });
+  expectProblem(large, { status: 413, code: 'body_too_large', detail: /declared\)\.$/ });
 });
 
 test('another method answers 405 and the ones there are', async () => {

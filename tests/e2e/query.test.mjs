@@ -367,6 +367,22 @@ test('a query over its deadline is a 504 within 2 s of it, and the next one answ
   }
 });
 
+test('a query that waited for a thread as long as it may run is told busy', async () => {
+  const answers = await Promise.all(
+      Array.from({ length: 12 }, () => ask(kEndless, { timeout_ms: 1500 })));
+  const busy = answers.filter(({ status }) => status === 503);
+  assert.ok(busy.length >= 4, answers.map(({ status }) => status).join(' '));
+  for (const answer of answers) {
+    if (answer.status === 503) {
+      const { detail } = await expectProblem(answer, { status: 503, code: 'busy' });
+      assert.match(detail, /within the query's 1500 ms: send it again/);
+      assert.equal(answer.headers['retry-after'], '1');
+    } else {
+      await expectProblem(answer, { status: 504, code: 'timeout' });
+    }
+  }
+});
+
 test('a query over its memory is a 422, and the next one answers', {
   skip: process.env.STRATA_SANITIZED === '1' && 'sanitizers need the address space',
 }, async () => {
