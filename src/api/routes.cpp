@@ -56,8 +56,18 @@ class SourceOfToken final : public http::BodySource {
 
 http::Handler handler(const Operation& operation, Services& services) {
   return [&operation, &services](const http::Request& request) {
+    // A body may be half a minute on its way and a query a whole one at work: what was revoked
+    // meanwhile is felt all the same.
+    if (const auto allowed = authorize(operation, request, services); !allowed) {
+      return problem(allowed.error(), request);
+    }
     auto response = operation.handle(request, services);
     if (!response) return refusal(std::move(response).error(), request, services);
+    if (operation.lane == http::Lane::kQuery) {
+      if (const auto allowed = authorize(operation, request, services); !allowed) {
+        return problem(allowed.error(), request);
+      }
+    }
     if (response->source && needs_token(operation, services)) {
       response->source = std::make_unique<SourceOfToken>(std::move(response->source), operation,
                                                          request, services);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -233,4 +234,32 @@ test('no secret is in a log or in a file', () => {
   const kept = JSON.parse(readFileSync(join(data, 'tokens', `${idOf(admin)}.json`), 'utf8'));
   assert.deepEqual(Object.keys(kept), ['id', 'name', 'scopes', 'created_at', 'expires_at',
                                        'secret_sha256']);
+});
+
+test('a token revoked while its body is on the way lands nothing', async () => {
+  const made = await createOver(one, { scopes: ['ingest:own/events'] });
+  assert.equal(made.status, 201, made.text);
+  const body = '{"slow":"1"}\n{"slow":"2"}\n';
+  const sent = request({
+    host: '127.0.0.1', port: one.port, method: 'POST',
+    path: '/knowledgebase/own/strata/ingest/events',
+    headers: { ...bearer(made.json.token), 'Content-Type': 'application/x-ndjson',
+               'Idempotency-Key': 'slow-1', 'Content-Length': body.length },
+  });
+  const answered = new Promise((resolve, reject) => {
+    sent.on('error', reject).on('response', (message) => {
+      message.resume();
+      message.on('end', () => resolve(message.statusCode));
+    });
+  });
+  sent.write(body.slice(0, 10));
+  const gone = await one.request('DELETE', `/tokens/${idOf(made.json.token)}`,
+                                 { headers: bearer(admin) });
+  assert.ok([200, 204].includes(gone.status), gone.text);
+  await sleep(kFeltWithinMilliseconds);
+  sent.end(body.slice(10));
+  assert.equal(await answered, 401);
+  const batch = await one.get('/knowledgebase/own/strata/receivers/events/batches/slow-1',
+                              bearer(admin));
+  assert.equal(batch.status, 404, batch.text);
 });
