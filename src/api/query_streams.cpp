@@ -126,6 +126,8 @@ Result<void> QueryStreams::see_to_missing(const Error& unknown, const std::strin
       if (is_empty(**stream)) return nothing_landed(**stream);
       if (bring_up(**stream)) return {};
       if (!(*stream)->view_ready()) return view_missing(**stream);
+      // It was there: another process that deleted a stream of this name dropped the new one's too.
+      if (missing.starts_with(kSchema)) return services_.views.resync(**stream);
     }
   }
   STRATA_ASSIGN_OR_RETURN(const auto streams, services_.streams.list(knowledgebase_));
