@@ -20,6 +20,11 @@ namespace {
 
 constexpr rlim_t kDescriptorsMax = 256;  // DuckDB holds about seven, however many files it reads
 
+/// An eighth of the processor time that the server gets where the two compete for it.
+constexpr int kQueryNiceness = 10;
+/// What DDL writes is a file of views: a few hundred KB, and a log while it is at it.
+constexpr rlim_t kDdlFileBytesMax = 1024UL * 1024 * 1024;
+
 // Read in signal handlers, so plain and set before the handlers are.
 std::uint64_t address_space_limit = 0;
 int statm_descriptor = -1;
@@ -106,14 +111,13 @@ void apply_process_limits(const ProcessLimits& limits) {
   static_cast<void>(::chdir("/"));
   // Rather a worker than the server.
   std::ofstream("/proc/self/oom_score_adj") << 500;
+  if (!limits.may_write) static_cast<void>(::setpriority(PRIO_PROCESS, 0, kQueryNiceness));
   set_limit(RLIMIT_CORE, 0);
   set_limit(RLIMIT_NOFILE, kDescriptorsMax);
   if (!limits_address_space()) return;
-  if (!limits.may_write) {
-    // Whatever the SQL found to write with, not a byte of it lands. The signal would kill.
-    static_cast<void>(::signal(SIGXFSZ, SIG_IGN));
-    set_limit(RLIMIT_FSIZE, 0);
-  }
+  // Whatever the SQL found to write with, not a byte of it lands. The signal would kill.
+  static_cast<void>(::signal(SIGXFSZ, SIG_IGN));
+  set_limit(RLIMIT_FSIZE, limits.may_write ? kDdlFileBytesMax : 0);
   // Every arena would reserve 64 MiB of the address space.
   static_cast<void>(::mallopt(M_ARENA_MAX, 1));
   if (std::FILE* statm = std::fopen("/proc/self/statm", "re"); statm != nullptr) {

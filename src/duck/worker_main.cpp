@@ -5,11 +5,14 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "duck/worker_limits.h"
 #include "duck/worker_pool.h"
+#include "duck/worker_sandbox.h"
 #include "duck/worker_session.h"
 #include "duck/worker_watch.h"
 #include "duck/worker_wire.h"
@@ -26,6 +29,13 @@ bool is_socket(int descriptor) {
   int type = 0;
   socklen_t size = sizeof(type);
   return ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
+}
+
+SandboxRules sandbox_rules(const SetUpRequest& set_up) {
+  return {.readable_folders = set_up.may_write ? std::vector{streams_folder(set_up.kb_folder)}
+                                               : readable_folders(set_up.kb_folder),
+          .listed_path = set_up.kb_folder,
+          .writable_folder = set_up.may_write ? set_up.writable_folder : std::string()};
 }
 
 /// The worker's end of the conversation. Every answer closes with an end that says whether this
@@ -102,6 +112,7 @@ Result<void> serve() {
   apply_process_limits(
       {.address_space_bytes = set_up.address_space_bytes, .may_write = set_up.may_write});
   allow_cpu_time(kCpuTimePerRequest);
+  STRATA_RETURN_IF_ERROR(enter_sandbox(sandbox_rules(set_up)));
   STRATA_ASSIGN_OR_RETURN(const auto session, WorkerSession::open(set_up.memory_bytes));
   QueryWatch watch(kSocket);
   STRATA_RETURN_IF_ERROR(Answering(*session).send_whole(FrameKind::kDone, {}));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <list>
@@ -137,7 +138,8 @@ class Pool final : public WorkerPool {
  private:
   Result<Worker> acquire(const std::string& kb_folder, const Patience& patience);
   Result<void> wait_for_place(std::unique_lock<std::mutex>& lock, const Patience& patience);
-  Result<std::unique_ptr<WorkerProcess>> start_process(bool may_write);
+  Result<std::unique_ptr<WorkerProcess>> start_process(SetUpRequest set_up);
+  Result<void> check_sandbox() const;
   bool has_place() const { return !idle_.empty() || live_ < options_.workers_max; }
   std::uint64_t forgettings() const;
   std::list<Worker>::iterator find_idle(const std::string& kb_folder);
@@ -154,7 +156,7 @@ class Pool final : public WorkerPool {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
-  std::list<Worker> idle_;         // the one used last is last
+  std::list<Worker> idle_;                                       // the one used last is last
   std::map<std::string, std::uint64_t, std::less<>> forgotten_;  // by folder: when last
   std::uint64_t forgettings_ = 0;
   std::size_t live_ = 0;           // places taken: idle, at work, starting
@@ -252,7 +254,7 @@ Result<Worker> Pool::acquire(const std::string& kb_folder, const Patience& patie
   known.reset();
   replaced.reset();
   Worker worker{.process = nullptr, .kb_folder = kb_folder, .bound = forgettings()};
-  auto process = start_process(false);
+  auto process = start_process({.kb_folder = kb_folder});
   if (!process) {
     discard(std::move(worker), {});
     return process.error();
@@ -261,15 +263,14 @@ Result<Worker> Pool::acquire(const std::string& kb_folder, const Patience& patie
   return worker;
 }
 
-Result<std::unique_ptr<WorkerProcess>> Pool::start_process(bool may_write) {
+Result<std::unique_ptr<WorkerProcess>> Pool::start_process(SetUpRequest set_up) {
   auto process = spawner_.spawn();
   if (!process) {
     count_death(kSpawnFailedReason);
     return process;
   }
-  const SetUpRequest set_up{.may_write = may_write,
-                            .memory_bytes = options_.memory_bytes,
-                            .address_space_bytes = options_.address_space_bytes};
+  set_up.memory_bytes = options_.memory_bytes;
+  set_up.address_space_bytes = options_.address_space_bytes;
   const auto greeted =
       exchange_nothing(**process, FrameKind::kSetUp, encode(set_up), now() + kStartDeadline);
   if (!greeted) {
@@ -409,6 +410,11 @@ Result<Frame> Pool::ask(Worker& worker, FrameKind kind, const std::string& paylo
   return error;
 }
 
+Result<void> Pool::check_sandbox() const {
+  if (options_.sandbox.whole() || options_.unsafe_queries) return {};
+  return make_error(Code::kSqlRefused, unsafe_queries_reason(options_.sandbox));
+}
+
 Result<std::unique_ptr<RunningQuery>> Pool::query(const QuerySpec& spec) {
   if (spec.sql.size() > limits::kSqlBytesMax) {
     return make_error(Code::kBadRequest,
@@ -419,6 +425,7 @@ Result<std::unique_ptr<RunningQuery>> Pool::query(const QuerySpec& spec) {
   if (spec.sql.find('\0') != std::string::npos) {
     return make_error(Code::kBadRequest, "the SQL holds a NUL character: take it out");
   }
+  STRATA_RETURN_IF_ERROR(check_sandbox());
   STRATA_RETURN_IF_ERROR(check_manifest_size(spec.manifest));
   const SteadyTime deadline = now() + spec.timeout;
   STRATA_ASSIGN_OR_RETURN(Worker worker,
@@ -456,7 +463,10 @@ Result<std::vector<View>> Pool::views(const Source& source) {
 }
 
 Result<void> Pool::run_ddl(const DdlSpec& spec) {
-  STRATA_ASSIGN_OR_RETURN(const auto process, start_process(true));
+  const auto folder = std::filesystem::path(spec.database_file).parent_path();
+  STRATA_ASSIGN_OR_RETURN(const auto process, start_process({.may_write = true,
+                                                             .kb_folder = spec.kb_folder,
+                                                             .writable_folder = folder.string()}));
   DdlRequest request{
       .kb_folder = spec.kb_folder, .database_file = spec.database_file, .statements = {}};
   for (const Sql& statement : spec.statements) request.statements.push_back(statement.str());

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "duck/sql.h"
+#include "duck/worker_sandbox.h"
 
 /// SQL runs in worker processes (`strata worker`), started by posix_spawn, kept warm, bound to one
 /// kb by their first request, capped in memory and time, killed when they overrun. The server
@@ -75,7 +76,8 @@ class RunningQuery {
 
 struct DdlSpec {
   std::string kb_folder;
-  std::string database_file;    // a private copy nobody else opens; created when missing
+  std::string database_file;    // a private copy nobody else opens; created when missing; alone in
+                                // its folder, which the worker may write
   std::vector<Sql> statements;  // run in one transaction, then checkpointed; no .wal is left
 };
 
@@ -91,6 +93,9 @@ struct WorkerPoolOptions {
   std::size_t waiting_max = 64;  // more queries than this waiting for a worker: kBusy
   std::uint64_t memory_bytes = 512ULL * 1024 * 1024;              // DuckDB's own limit
   std::uint64_t address_space_bytes = 2ULL * 1024 * 1024 * 1024;  // RLIMIT_AS, what really holds
+  /// Without all of it no reader's SQL is run, unless unsafe_queries says that it is all the same.
+  SandboxSupport sandbox = probe_sandbox();
+  bool unsafe_queries = false;
 };
 
 /// Thread-safe. Calls block; they belong on a pool that may block.
@@ -98,13 +103,15 @@ class WorkerPool {
  public:
   virtual ~WorkerPool() = default;
 
-  /// Errors: kSqlError, kSqlRefused, kUnknownTable (a missing view of raw_extracted included: the
+  /// Errors: kSqlError, kSqlRefused (of the statement, or of all for want of a sandbox),
+  /// kUnknownTable (a missing view of raw_extracted included: the
   /// caller knows whether it is deferred; `detail` names it as `schema.name` in lower case when it
   /// is known), kOutOfMemory, kTimeout, kBusy (no worker to be had), kCancelled (its worker has
   /// been ended), kNotFound (the generation file is gone: resolve again), kIo (a file of the kb
   /// could not be read). Messages carry no path.
   virtual Result<std::unique_ptr<RunningQuery>> query(const QuerySpec& spec) = 0;
-  /// In a worker of its own, which ends afterwards and may write `database_file` only.
+  /// In a worker of its own, which ends afterwards and may write in the folder of `database_file`
+  /// only.
   virtual Result<void> run_ddl(const DdlSpec& spec) = 0;
   /// The views a generation holds.
   virtual Result<std::vector<View>> views(const Source& source) = 0;

@@ -93,6 +93,13 @@ Error ddl_failure(const std::string& duckdb_text, const DdlRequest& request) {
 
 }  // namespace
 
+std::string streams_folder(const std::string& kb_folder) { return kb_folder + "/strata/streams/"; }
+
+std::vector<std::string> readable_folders(const std::string& kb_folder) {
+  return {streams_folder(kb_folder), kb_folder + "/generations/", kb_folder + "/strata/snapshots/",
+          kb_folder + "/strata/ontology/"};
+}
+
 Result<std::unique_ptr<WorkerSession>> WorkerSession::open(std::uint64_t memory_bytes) {
   auto session = std::unique_ptr<WorkerSession>(new WorkerSession(memory_bytes));
   STRATA_ASSIGN_OR_RETURN(session->database_, open_host(memory_bytes));
@@ -152,9 +159,7 @@ Result<void> WorkerSession::attach(const std::string& generation_file) {
 Result<void> WorkerSession::bind(const Source& source) {
   if (kb_folder_.empty()) {
     // Locked down before anything is attached: later generations take the same way as the first.
-    STRATA_RETURN_IF_ERROR(lock_down(
-        {source.kb_folder + "/strata/streams/", source.kb_folder + "/generations/",
-         source.kb_folder + "/strata/snapshots/", source.kb_folder + "/strata/ontology/"}));
+    STRATA_RETURN_IF_ERROR(lock_down(readable_folders(source.kb_folder)));
     kb_folder_ = source.kb_folder;
   }
   if (kb_folder_ != source.kb_folder) {
@@ -318,7 +323,7 @@ Result<std::vector<View>> WorkerSession::views(const Source& source) {
 Result<void> WorkerSession::run_ddl(const DdlRequest& request) {
   const std::filesystem::path file(request.database_file);
   STRATA_RETURN_IF_ERROR(
-      lock_down({request.kb_folder + "/strata/streams/", file.parent_path().string() + "/"}));
+      lock_down({streams_folder(request.kb_folder), file.parent_path().string() + "/"}));
   const Sql attach_sql =
       Sql("ATTACH ").literal(request.database_file).raw(" AS ").ident(kCatalogName);
   if (const auto attached = run(own_.get(), attach_sql); !attached) {

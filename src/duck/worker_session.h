@@ -23,6 +23,10 @@ struct QueryAnswer {
   std::deque<std::string> pieces;
 };
 
+/// What DDL may read of a kb, and what a query may, each with a `/` at its end.
+std::string streams_folder(const std::string& kb_folder);
+std::vector<std::string> readable_folders(const std::string& kb_folder);
+
 /// One `:memory:` host instance in a worker process. It is bound to one kb by its first request
 /// and locked down to that kb's folders before any SQL of a reader runs; generations come and go
 /// in it, each attached READ_ONLY under kCatalogName. One thread.

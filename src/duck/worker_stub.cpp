@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "duck/testing/sandbox_attempts.h"
 #include "duck/worker_limits.h"
 #include "duck/worker_pool.h"
 
@@ -40,9 +41,12 @@ int die(std::string_view how) {
 
 }  // namespace
 
-/// The program the tests start as a worker: worker_main(), and its limits alone.
+/// The program the tests start as a worker: worker_main(), and its limits and sandbox alone.
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "worker") return strata::duck::worker_main();
   if (argc == 3 && std::string_view(argv[1]) == "die") return die(argv[2]);
+  if (argc == 4 && std::string_view(argv[1]) == "attempt") {
+    return strata::duck::attempt_everything(argv[2], argv[3]);
+  }
   return EXIT_FAILURE;
 }

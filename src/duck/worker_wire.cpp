@@ -198,6 +198,8 @@ Result<Frame> receive_frame(int socket, Deadline deadline) {
 std::string encode(const SetUpRequest& request) {
   return Encoder()
       .number(request.may_write ? 1 : 0)
+      .text(request.kb_folder)
+      .text(request.writable_folder)
       .number(request.memory_bytes)
       .number(request.address_space_bytes)
       .take();
@@ -259,9 +261,11 @@ Result<SetUpRequest> decode_set_up(std::string_view payload) {
   Decoder decoder(payload);
   SetUpRequest request;
   request.may_write = decoder.number() != 0;
+  request.kb_folder = decoder.text();
+  request.writable_folder = decoder.text();
   request.memory_bytes = decoder.number();
   request.address_space_bytes = decoder.number();
-  return checked(decoder, request, "set-up");
+  return checked(decoder, std::move(request), "set-up");
 }
 
 Result<QueryRequest> decode_query(std::string_view payload) {

@@ -50,8 +50,12 @@ Result<void> send_frame(int socket, FrameKind kind, std::string_view payload, De
 /// kTimeout: nothing whole came in time. kIo: the peer is gone. kInternal: it sent nonsense.
 Result<Frame> receive_frame(int socket, Deadline deadline);
 
+/// What a worker is for, whole before it opens its engine: the kernel's rules are made of it, and
+/// hold for the threads only that are made after them.
 struct SetUpRequest {
   bool may_write = false;  // this worker runs DDL, and nothing else
+  std::string kb_folder;
+  std::string writable_folder;  // with may_write: the one of the private copy
   std::uint64_t memory_bytes = 0;
   std::uint64_t address_space_bytes = 0;
 };

@@ -21,7 +21,6 @@ constexpr std::string_view kFolder = "generations";
 constexpr std::string_view kStagingFolder = "staging";
 constexpr std::string_view kSymlink = "knowledgebase.duckdb";
 constexpr std::string_view kSuffix = ".duckdb";
-constexpr std::string_view kWalSuffix = ".wal";
 constexpr mode_t kPublishedMode = 0444;
 
 constexpr std::size_t kKeptAtLeast = 3;
@@ -44,19 +43,11 @@ struct Tip {
   std::uint64_t next = 1;
 };
 
-/// A generation in the making; its .wal, should a failed worker leave one, goes with it.
-class PrivateCopy {
- public:
-  PrivateCopy(io::FileSystem& fs, const io::Directory& staging, const std::string& process)
-      : file_(fs, staging, staged_name({"", process, "duckdb"})),
-        wal_(fs, staging, file_.name() + std::string(kWalSuffix)) {}
-  StagedFile& file() { return file_; }
-  io::Entry wal() const { return wal_.entry(); }
-
- private:
-  StagedFile file_;
-  StagedFile wal_;
-};
+/// A generation in the making, alone in a folder of its own: the one place where the worker that
+/// makes it may write. Whatever a failed one leaves there goes with it.
+constexpr std::string_view kCopy = "copy.duckdb";
+constexpr std::string_view kCopyWal = "copy.duckdb.wal";
+using PrivateCopy = std::unique_ptr<StagedFolder>;
 
 class FileGenerations final : public Generations {
  public:
@@ -102,12 +93,12 @@ class FileGenerations final : public Generations {
       STRATA_ASSIGN_OR_RETURN(const Tip tip, look());
       if (tip.number == 0) return none_there();
       STRATA_RETURN_IF_ERROR(check_space(tip.size_bytes));
-      PrivateCopy copy(fs_, *staging_, context_.process);
-      STRATA_ASSIGN_OR_RETURN(const bool copied, copy_newest(tip, copy.file()));
+      STRATA_ASSIGN_OR_RETURN(const PrivateCopy copy, make_copy());
+      STRATA_ASSIGN_OR_RETURN(const bool copied, copy_newest(tip, {copy->directory(), kCopy}));
       if (!copied) continue;
       io::kill_point("generation:after_copy");
-      STRATA_RETURN_IF_ERROR(build(copy, ddl));
-      STRATA_ASSIGN_OR_RETURN(const bool claimed, claim(copy.file(), tip.next));
+      STRATA_RETURN_IF_ERROR(build(*copy, ddl));
+      STRATA_ASSIGN_OR_RETURN(const bool claimed, claim({copy->directory(), kCopy}, tip.next));
       if (!claimed) continue;  // its DDL knows nothing of the newer one's: start again from that
       STRATA_RETURN_IF_ERROR(finish_publish());
       ignore(collect(), "what stays is collected by the next publish");
@@ -177,27 +168,34 @@ class FileGenerations final : public Generations {
   }
 
   /// False: the newest was collected meanwhile, so it is not the newest any more.
-  Result<bool> copy_newest(const Tip& tip, const StagedFile& copy) {
+  Result<bool> copy_newest(const Tip& tip, io::Entry copy) {
     const auto bytes = fs_.read({*folder_, io::numbered_name(tip.number, kSuffix)}, kFileBytesMax);
     if (!bytes && bytes.error().code != Code::kNotFound) {
       return failed_to(kCannotPublish, bytes.error());
     }
     if (!bytes || bytes->empty()) return false;
-    const auto written = fs_.write_new(copy.entry(), *bytes);
+    const auto written = fs_.write_new(copy, *bytes);
     if (!written) return failed_to(kCannotPublish, written.error());
     return true;
   }
 
+  Result<PrivateCopy> make_copy() {
+    auto made =
+        StagedFolder::make(fs_, *staging_, staged_name({"", context_.process, "generation"}));
+    if (!made) return failed_to(kCannotPublish, made.error());
+    return made;
+  }
+
   /// Runs the DDL and makes the file fit to be published: whole, on disk, read-only.
-  Result<void> build(PrivateCopy& copy, const std::vector<duck::Sql>& ddl) {
-    const io::Entry file = copy.file().entry();
+  Result<void> build(const StagedFolder& copy, const std::vector<duck::Sql>& ddl) {
+    const io::Entry file{copy.directory(), kCopy};
     STRATA_RETURN_IF_ERROR(context_.workers.run_ddl(
         {.kb_folder = context_.kb_folder.path(),
-         .database_file =
-             fmt::format("{}/{}/{}", context_.kb_folder.path(), kStagingFolder, copy.file().name()),
+         .database_file = fmt::format("{}/{}/{}/{}", context_.kb_folder.path(), kStagingFolder,
+                                      copy.name(), kCopy),
          .statements = ddl}));
     io::kill_point("generation:after_ddl");
-    const auto wal = fs_.stat(copy.wal());
+    const auto wal = fs_.stat({copy.directory(), kCopyWal});
     if (wal) {
       return make_error(Code::kInternal,
                         "DDL left work outside the knowledgebase's file; nothing was published.");
@@ -212,12 +210,11 @@ class FileGenerations final : public Generations {
   }
 
   /// False: somebody else has that number.
-  Result<bool> claim(StagedFile& file, std::uint64_t number) {
+  Result<bool> claim(io::Entry file, std::uint64_t number) {
     const auto claimed =
-        fs_.rename_no_replace(file.entry(), {*folder_, io::numbered_name(number, kSuffix)});
+        fs_.rename_no_replace(file, {*folder_, io::numbered_name(number, kSuffix)});
     if (!claimed && claimed.error().code == Code::kExists) return false;
     if (!claimed) return failed_to(kCannotPublish, claimed.error());
-    file.renamed();
     io::kill_point("generation:after_claim");
     return true;
   }
@@ -260,10 +257,10 @@ class FileGenerations final : public Generations {
       STRATA_ASSIGN_OR_RETURN(const Tip tip, look());
       if (tip.number != 0) return {};
       STRATA_RETURN_IF_ERROR(check_space(0));
-      PrivateCopy copy(fs_, *staging_, context_.process);
+      STRATA_ASSIGN_OR_RETURN(const PrivateCopy copy, make_copy());
       STRATA_RETURN_IF_ERROR(build(
-          copy, {duck::Sql("CREATE SCHEMA raw_extracted"), duck::Sql("CREATE SCHEMA ontology")}));
-      STRATA_RETURN_IF_ERROR(claim(copy.file(), tip.next));
+          *copy, {duck::Sql("CREATE SCHEMA raw_extracted"), duck::Sql("CREATE SCHEMA ontology")}));
+      STRATA_RETURN_IF_ERROR(claim({copy->directory(), kCopy}, tip.next));
     }
   }
 

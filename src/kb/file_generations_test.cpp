@@ -254,6 +254,11 @@ TEST_F(GenerationsTest, OpenSweepsWhatADeadProcessLeftAnHourAgo) {
   const auto staging = at_->folder("staging");
   ASSERT_OK(mem_.write_new({*staging, "old.duckdb"}, "x"));
   ASSERT_OK(mem_.symlink("generations/000001.duckdb", {*staging, "old.link"}));
+  ASSERT_OK(mem_.make_directory({*staging, "old.generation"}));
+  {
+    ASSERT_OK_AND_ASSIGN(const auto old, mem_.open_directory_at({*staging, "old.generation"}));
+    ASSERT_OK(mem_.write_new({*old, "copy.duckdb"}, "x"));
+  }
   clock_.advance(std::chrono::minutes(61));
   ASSERT_OK(mem_.write_new({*staging, "young.duckdb"}, "x"));
   ASSERT_OK(at_->open());

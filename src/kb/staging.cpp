@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <vector>
 
 #include "base/ids.h"
 
@@ -11,6 +12,17 @@ namespace {
 
 constexpr std::chrono::hours kLeftoverAge{1};
 constexpr std::size_t kRandomBytes = 8;
+
+/// Best effort.
+void remove_with_files(io::FileSystem& fs, io::Entry folder) {
+  if (const auto directory = fs.open_directory_at(folder)) {
+    const auto entries = fs.list(**directory);
+    for (const io::DirEntry& entry : entries ? *entries : std::vector<io::DirEntry>()) {
+      ignore(fs.unlink({**directory, entry.name}), "then the folder stays, and is swept later");
+    }
+  }
+  ignore(fs.remove_directory(folder), "it is swept later");
+}
 
 }  // namespace
 
@@ -21,6 +33,17 @@ std::string staged_name(const StagedName& name) {
 StagedFile::~StagedFile() {
   if (!renamed_) ignore(fs_.unlink(entry()), "it may never have been made; else it is swept later");
 }
+
+Result<std::unique_ptr<StagedFolder>> StagedFolder::make(io::FileSystem& fs,
+                                                         const io::Directory& staging,
+                                                         std::string name) {
+  STRATA_RETURN_IF_ERROR(fs.make_directory({staging, name}));
+  auto made = std::unique_ptr<StagedFolder>(new StagedFolder(fs, staging, std::move(name)));
+  STRATA_ASSIGN_OR_RETURN(made->directory_, fs.open_directory_at({staging, made->name_}));
+  return made;
+}
+
+StagedFolder::~StagedFolder() { remove_with_files(fs_, {staging_, name_}); }
 
 Result<bool> publish_once(io::FileSystem& fs, const OncePublish& publish) {
   StagedFile staged(fs, publish.staging, publish.staged);
@@ -40,12 +63,14 @@ void sweep_staging(io::FileSystem& fs, const Sweep& sweep) {
   for (const io::DirEntry& entry : *entries) {
     if (!entry.name.starts_with(sweep.prefix)) continue;
     const auto stat = fs.stat({sweep.staging, entry.name});
-    if (!stat || (stat->type != io::FileType::kFile && stat->type != io::FileType::kSymlink)) {
-      continue;
-    }
+    if (!stat || stat->type == io::FileType::kOther) continue;
     const WallTime modified{std::chrono::nanoseconds(stat->modified_ns)};
     if (sweep.now - modified <= kLeftoverAge) continue;
-    ignore(fs.unlink({sweep.staging, entry.name}), "another process may sweep too");
+    if (stat->type == io::FileType::kDirectory) {
+      remove_with_files(fs, {sweep.staging, entry.name});
+    } else {
+      ignore(fs.unlink({sweep.staging, entry.name}), "another process may sweep too");
+    }
   }
 }
 

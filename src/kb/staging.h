@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "io/file_system.h"
@@ -39,6 +41,28 @@ class StagedFile {
   bool renamed_ = false;
 };
 
+/// A folder for the files of one making, whoever makes them. It goes with all that is left in it.
+class StagedFolder {
+ public:
+  static Result<std::unique_ptr<StagedFolder>> make(io::FileSystem& fs,
+                                                    const io::Directory& staging, std::string name);
+  StagedFolder(const StagedFolder&) = delete;
+  StagedFolder& operator=(const StagedFolder&) = delete;
+  ~StagedFolder();
+
+  const std::string& name() const { return name_; }
+  const io::Directory& directory() const { return *directory_; }
+
+ private:
+  StagedFolder(io::FileSystem& fs, const io::Directory& staging, std::string name)
+      : fs_(fs), staging_(staging), name_(std::move(name)) {}
+
+  io::FileSystem& fs_;
+  const io::Directory& staging_;
+  const std::string name_;
+  std::unique_ptr<io::Directory> directory_;
+};
+
 struct OncePublish {
   io::Entry to;
   const io::Directory& staging;  // on the same file system
@@ -49,10 +73,10 @@ struct OncePublish {
 /// bytes. False: another's were there first; read them. The name is durable either way.
 Result<bool> publish_once(io::FileSystem& fs, const OncePublish& publish);
 
-/// Removes the files and links in `staging` whose names begin with `prefix` and that nobody
-/// touched for an hour: no maker takes nearly as long, and one that did would find its rename
-/// refused and start again. So the rule needs no proof that a process is dead. Best effort: what
-/// stays is swept by the next start.
+/// Removes the files, links and folders of files in `staging` whose names begin with `prefix` and
+/// that nobody touched for an hour: no maker takes nearly as long, and one that did would find its
+/// rename refused and start again. So the rule needs no proof that a process is dead. Best effort:
+/// what stays is swept by the next start.
 struct Sweep {
   const io::Directory& staging;
   std::string_view prefix;

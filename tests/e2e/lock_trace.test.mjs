@@ -79,7 +79,7 @@ test('only the server opens the kb lock, no worker does', { skip: cannotTrace() 
   const workers = [...traces.values()].filter((lines) => /^execve\(.*, \["[^"]*", "worker"\]/m.test(
       lines.join('\n')));
   assert.equal(traces.size, workers.length + 1, 'every traced process is known');
-  const ddl = workers.filter((lines) => opened(lines, /\/staging\/[^"/]+\.duckdb"/));
+  const ddl = workers.filter((lines) => opened(lines, /\/staging\/[^"/]+\/copy\.duckdb"/));
   const queries = workers.filter((lines) => opened(lines, /\/data\/[^"/]+\.parquet"/) &&
                                             opened(lines, /\/generations\/\d+\.duckdb"/));
   // The empty first generation and one for each stream; a worker runs DDL once.
