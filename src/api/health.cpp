@@ -40,17 +40,23 @@ Result<http::Response> get_readyz(const http::Request&, Services& services) {
                          " cannot be opened: " + unopened.error.message);
   }
   for (const std::string& held : held_by_outsiders(services)) reasons.emplace_back(held);
+  if (!services.sandbox.whole() && !services.unsafe_queries) {
+    reasons.emplace_back(duck::unsafe_queries_reason(services.sandbox));
+  }
   const io::ProbeReport& probe = services.root.probe();
   const auto free = services.stream_services.fs.free_bytes(services.root.directory());
   const bool ready = reasons.empty();
-  return json_response(ready ? 200 : 503, json::object{{"ready", ready},
-                                                       {"reasons", std::move(reasons)},
-                                                       {"probe",
-                                                        {{"no_replace", probe.no_replace},
-                                                         {"exchange", probe.exchange},
-                                                         {"hard_links", probe.hard_links},
-                                                         {"directory_sync", probe.directory_sync},
-                                                         {"free_bytes", free ? *free : 0}}}});
+  return json_response(ready ? 200 : 503,
+                       json::object{{"ready", ready},
+                                    {"reasons", std::move(reasons)},
+                                    {"probe",
+                                     {{"no_replace", probe.no_replace},
+                                      {"exchange", probe.exchange},
+                                      {"hard_links", probe.hard_links},
+                                      {"directory_sync", probe.directory_sync},
+                                      {"free_bytes", free ? *free : 0},
+                                      {"landlock", services.sandbox.landlock_abi},
+                                      {"seccomp", services.sandbox.seccomp}}}});
 }
 
 Result<http::Response> get_metrics(const http::Request&, Services& services) {

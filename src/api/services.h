@@ -6,6 +6,7 @@
 #include "api/metrics.h"
 #include "base/clock.h"
 #include "duck/worker_pool.h"
+#include "duck/worker_sandbox.h"
 #include "kb/knowledgebases.h"
 #include "kb/root.h"
 #include "kb/tokens.h"
@@ -35,6 +36,8 @@ struct Services {
   lock::AcquisitionCounter& acquisitions;
   Metrics& metrics;
   std::string version;
+  duck::SandboxSupport sandbox;      // what this machine holds workers with
+  bool unsafe_queries = false;       // readers' SQL is run without all of it too
   std::atomic<int> subscribers = 0;  // that are sent events now
 };
 

@@ -62,6 +62,9 @@ void add_serve_command(CLI::App& app, ServeArguments& arguments, cli::CommandCon
   serve_command->add_option("--log-format", options.log_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
+  serve_command->add_flag("--unsafe-queries", options.unsafe_queries,
+                          "Run SQL even if this machine's kernel lacks Landlock or seccomp, which "
+                          "hold a query to its own files; without it such a server only ingests");
   serve_command->footer("Example:\n  strata serve --data ./strata-data");
   add_config_option(*serve_command, arguments.config);
   serve_command->callback([&arguments, &context, serve_command] {

@@ -60,6 +60,14 @@ Result<std::unique_ptr<parquet::BatchWriter>> make_batch_writer() {
   return parquet::make_batch_writer();
 }
 
+/// `STRATA_SANDBOX=none` stands for a kernel that offers nothing: for tests of what is said then.
+/// It only ever takes queries away, and a worker goes by what the kernel really has.
+duck::SandboxSupport probe_sandbox() {
+  const char* sandbox = std::getenv("STRATA_SANDBOX");
+  if (sandbox != nullptr && std::string_view(sandbox) == "none") return {};
+  return duck::probe_sandbox();
+}
+
 /// Everything the server is made of, in the order it is built; it goes in the other.
 class Composition {
  public:
@@ -116,7 +124,14 @@ Result<void> Composition::build_parts() {
       root_, kb::Root::open(*fs_, clock_, {.path = options_.data, .node = options_.node}));
   tokens_ = kb::Tokens::open(*fs_, clock_, root_->directory());
   STRATA_RETURN_IF_ERROR(check_tokens());
-  query_workers_ = duck::make_worker_pool({.program = options_.program});
+  const duck::SandboxSupport sandbox = probe_sandbox();
+  if (!sandbox.whole()) {
+    spdlog::warn("{}", options_.unsafe_queries
+                           ? "Queries are run unsafely, as --unsafe-queries says."
+                           : duck::unsafe_queries_reason(sandbox));
+  }
+  query_workers_ = duck::make_worker_pool(
+      {.program = options_.program, .sandbox = sandbox, .unsafe_queries = options_.unsafe_queries});
   own_workers_ = duck::make_worker_pool({.program = options_.program, .workers_max = 1});
   STRATA_ASSIGN_OR_RETURN(writer_, make_batch_writer());
   knowledgebases_ = kb::Knowledgebases::create({.fs = *fs_,
@@ -131,9 +146,10 @@ Result<void> Composition::build_parts() {
   stream_services_ = std::make_unique<stream::StreamServices>(*fs_, clock_, *root_, *writer_);
   views_ = std::make_unique<stream::ViewJob>();
   streams_ = std::make_unique<stream::Streams>(*stream_services_, *knowledgebases_, *views_);
-  services_ = std::make_unique<api::Services>(
-      clock_, *root_, *tokens_, options_.auth, *knowledgebases_, *query_workers_, *own_workers_,
-      *stream_services_, *streams_, *views_, acquisitions_, metrics_, kVersion);
+  services_ = std::make_unique<api::Services>(clock_, *root_, *tokens_, options_.auth,
+                                              *knowledgebases_, *query_workers_, *own_workers_,
+                                              *stream_services_, *streams_, *views_, acquisitions_,
+                                              metrics_, kVersion, sandbox, options_.unsafe_queries);
   STRATA_RETURN_IF_ERROR(streams_->open_all());
   for (const std::string& problem : streams_->problems()) spdlog::error("{}", problem);
   return {};

@@ -16,6 +16,7 @@ struct ServeOptions {
   std::set<std::string> allowed_hosts;
   api::AuthOptions auth;
   std::string log_format = "text";  // or json
+  bool unsafe_queries = false;      // readers' SQL even where the kernel cannot hold the workers
   std::string program;              // this binary's absolute path, for the workers
 };
 
