@@ -328,7 +328,8 @@ test('healthz, readyz and metrics say what is so', async () => {
   const { ready, reasons, probe } = (await server.get('/readyz')).json;
   assert.deepEqual([ready, reasons], [true, []]);
   assert.deepEqual(Object.keys(probe).sort(),
-                   ['directory_sync', 'exchange', 'free_bytes', 'hard_links', 'no_replace']);
+                   ['directory_sync', 'exchange', 'free_bytes', 'hard_links', 'landlock',
+                    'no_replace', 'seccomp']);
   assert.deepEqual([probe.hard_links, probe.directory_sync], [true, true]);
 
   const answer = await server.get('/metrics');
