@@ -85,6 +85,7 @@ TEST(SqlTest, PiecesFollowEachOther) {
 }
 
 TEST(SqlDeathTest, WhatSqlCannotSayIsABrokenInvariant) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // the race detector ends a fork beside threads
   EXPECT_DEATH(Sql().ident(""), "name.empty");
   EXPECT_DEATH(Sql().ident(std::string("a\0b", 3)), "npos");
   EXPECT_DEATH(Sql().literal(std::string("a\0b", 3)), "npos");
