@@ -97,6 +97,7 @@ Connection::Connection(const ConnectionHost& host, asio::ip::tcp::socket socket,
       timer_(executor_),
       refuse_(refuse) {
   error_code ignored;  // a peer that is gone already shows at the first read
+  socket_.non_blocking(true, ignored);
   peer_ = socket_.remote_endpoint(ignored).address().to_string();
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
 }
@@ -149,10 +150,14 @@ Connection::Awaitable<bool> Connection::serve_one() {
   Exchange exchange;
   co_await read_head(exchange);
   if (exchange.open()) direct(exchange);
-  if (exchange.open()) co_await admit(exchange);
-  if (exchange.open()) settle_coding(exchange);
-  if (exchange.open()) co_await read_body(exchange);
-  if (exchange.open()) co_await handle(exchange);
+  if (exchange.open() && is_whole(exchange)) {
+    co_await answer_whole(exchange);
+  } else {
+    if (exchange.open()) co_await admit(exchange);
+    if (exchange.open()) settle_coding(exchange);
+    if (exchange.open()) co_await read_body(exchange);
+    if (exchange.open()) co_await handle(exchange);
+  }
   if (exchange.gone) co_return false;
   co_await reply(exchange);
   if (exchange.keep_alive) co_return true;
@@ -165,6 +170,7 @@ Connection::Awaitable<void> Connection::read_head(Exchange& exchange) {
   const bool waits = served_before_ && nothing_asked();
   arm(waits ? host_.options.idle_deadline : host_.options.header_deadline);
   idle_ = nothing_asked();
+  bool began = false;  // just now, and the header deadline is not set yet
   while (exchange.open()) {
     const Result<std::optional<std::size_t>> end = scanner.scan(inbox_);
     if (!end) {
@@ -176,10 +182,11 @@ Connection::Awaitable<void> Connection::read_head(Exchange& exchange) {
     } else if (idle_ && draining_) {
       exchange.gone = true;
     } else {
+      if (std::exchange(began, false)) arm(host_.options.header_deadline);
       const Received received = co_await receive(inbox_, kReadBytes);
       if (idle_ && !nothing_asked()) {
         idle_ = false;
-        if (waits) arm(host_.options.header_deadline);
+        began = waits;
       }
       if (received == Received::kSome) continue;
       exchange.gone = idle_;
@@ -198,6 +205,7 @@ void Connection::take_head(Exchange& exchange, std::size_t length) {
   Request& request = exchange.head.request;
   request.peer = peer_;
   request.arrived_at = host_.clock.wall();
+  request.arrived_steady = exchange.started;
   Result<void> parsed;
   if (length > 0) {
     parsed = parse_head(std::string_view(inbox_).substr(0, length), exchange.head);
@@ -236,7 +244,7 @@ void Connection::direct(Exchange& exchange) {
 
 Connection::Awaitable<void> Connection::admit(Exchange& exchange) {
   if (!exchange.route->admit) co_return;
-  std::optional<std::expected<std::expected<std::uint64_t, Response>, Error>> verdict;
+  std::optional<Verdict> verdict;
   std::move_only_function<void()> work = [&exchange, &verdict] {
     verdict = guarded([&] { return exchange.route->admit(exchange.head.request); });
   };
@@ -245,12 +253,46 @@ Connection::Awaitable<void> Connection::admit(Exchange& exchange) {
     refuse(exchange, lane_full());
   } else if (!verdict) {
     exchange.gone = true;
-  } else if (!*verdict) {
-    refuse(exchange, verdict->error());
-  } else if (**verdict) {
-    exchange.body_bytes_max = ***verdict;
   } else {
-    exchange.answer = std::move(**verdict).error();
+    take_verdict(exchange, *std::move(verdict));
+  }
+}
+
+void Connection::take_verdict(Exchange& exchange, Verdict verdict) const {
+  if (!verdict) {
+    refuse(exchange, verdict.error());
+  } else if (*verdict) {
+    exchange.body_bytes_max = **verdict;
+  } else {
+    exchange.answer = std::move(*verdict).error();
+  }
+}
+
+/// Whether all of the request came with its head, and is to go through admission and to a handler.
+bool Connection::is_whole(const Exchange& exchange) const {
+  const Head& head = exchange.head;
+  return exchange.route->admit && !exchange.route->ends_with_client && !head.chunked &&
+         head.request.content_length.value_or(0) <= inbox_.size();
+}
+
+/// The same steps as one by one, in one stay on the lane: of a small batch, going there and back
+/// twice costs more than parsing it. Until it comes back nothing else is at the inbox.
+Connection::Awaitable<void> Connection::answer_whole(Exchange& exchange) {
+  bool ran = false;
+  std::move_only_function<void()> work = [this, &exchange, &ran] {
+    ran = true;
+    take_verdict(exchange, guarded([&] { return exchange.route->admit(exchange.head.request); }));
+    if (exchange.open()) settle_coding(exchange);
+    if (exchange.open()) check_declared(exchange);
+    if (!exchange.open()) return;
+    if (exchange.head.has_body()) take_body(exchange);
+    take_answer(exchange, guarded([&] { return answer(exchange); }));
+  };
+  const bool accepted = co_await on_lane(exchange.route->lane, Admission::kIfRoom, std::move(work));
+  if (!accepted) {
+    refuse(exchange, lane_full());
+  } else if (!ran) {
+    exchange.gone = true;
   }
 }
 
@@ -272,11 +314,8 @@ void Connection::settle_coding(Exchange& exchange) const {
 Connection::Awaitable<void> Connection::read_body(Exchange& exchange) {
   const Head& head = exchange.head;
   if (!head.has_body()) co_return;
-  const std::uint64_t declared = head.request.content_length.value_or(0);
-  if (declared > exchange.body_bytes_max) {
-    refuse(exchange, body_too_large(exchange.body_bytes_max, fmt::format("{} declared", declared)));
-    co_return;
-  }
+  check_declared(exchange);
+  if (!exchange.open()) co_return;
   if (head.expects_continue && inbox_.empty()) {
     const bool sent = co_await send(kContinue, exchange.record.response_bytes);
     exchange.gone = !sent;
@@ -290,12 +329,28 @@ Connection::Awaitable<void> Connection::read_body(Exchange& exchange) {
   }
 }
 
-Connection::Awaitable<void> Connection::read_sized_body(Exchange& exchange) {
-  std::string& body = exchange.head.request.body;
+void Connection::check_declared(Exchange& exchange) const {
+  const std::uint64_t declared = exchange.head.request.content_length.value_or(0);
+  if (declared <= exchange.body_bytes_max) return;
+  refuse(exchange, body_too_large(exchange.body_bytes_max, fmt::format("{} declared", declared)));
+}
+
+/// What of a sized body is here; how much there is of it in all.
+std::size_t Connection::take_body(Exchange& exchange) {
   const auto length = static_cast<std::size_t>(*exchange.head.request.content_length);
   const std::size_t here = std::min(length, inbox_.size());
-  body.assign(inbox_, 0, here);
+  exchange.head.request.body.assign(inbox_, 0, here);
   inbox_.erase(0, here);
+  if (here < length) return length;
+  exchange.record.request_bytes += length;
+  exchange.body_unread = false;
+  return length;
+}
+
+Connection::Awaitable<void> Connection::read_sized_body(Exchange& exchange) {
+  std::string& body = exchange.head.request.body;
+  const std::size_t length = take_body(exchange);
+  if (body.size() == length) co_return;
   while (body.size() < length) {
     const Received received =
         co_await receive(body, std::min(length - body.size(), kBodyReadBytes));
@@ -327,7 +382,7 @@ Connection::Awaitable<void> Connection::read_chunked_body(Exchange& exchange) {
 }
 
 Connection::Awaitable<void> Connection::handle(Exchange& exchange) {
-  std::optional<std::expected<Result<Response>, Error>> made;
+  std::optional<Made> made;
   bool accepted = false;
   const auto run = [&]() -> Awaitable<void> {
     std::move_only_function<void()> work = [&] {
@@ -348,10 +403,16 @@ Connection::Awaitable<void> Connection::handle(Exchange& exchange) {
     refuse(exchange, lane_full());
   } else if (!made) {
     exchange.gone = true;
-  } else if (!*made || !**made) {
-    refuse(exchange, !*made ? made->error() : (*made)->error());
   } else {
-    exchange.answer = std::move(***made);
+    take_answer(exchange, *std::move(made));
+  }
+}
+
+void Connection::take_answer(Exchange& exchange, Made made) const {
+  if (!made || !*made) {
+    refuse(exchange, !made ? made.error() : made->error());
+  } else {
+    exchange.answer = **std::move(made);
   }
 }
 
@@ -570,6 +631,12 @@ Connection::Awaitable<Connection::Received> Connection::receive(std::string& int
 }
 
 Connection::Awaitable<bool> Connection::send(std::string_view bytes, std::uint64_t& sent_bytes) {
+  error_code refused;
+  // Most answers fit into the socket's buffer: neither a timer nor a wait for those.
+  const std::size_t taken = socket_.write_some(asio::buffer(bytes.data(), bytes.size()), refused);
+  sent_bytes += taken;
+  bytes.remove_prefix(taken);
+  if (refused && refused != asio::error::would_block) co_return false;
   while (!bytes.empty()) {
     const std::string_view slice = bytes.substr(0, kWriteBytes);
     arm(host_.options.write_deadline);
@@ -584,10 +651,18 @@ Connection::Awaitable<bool> Connection::send(std::string_view bytes, std::uint64
 
 void Connection::arm(std::chrono::milliseconds deadline) {
   timed_out_ = false;
-  ++deadline_round_;
-  timer_.expires_after(deadline);
-  timer_.async_wait([self = shared_from_this(), round = deadline_round_](const error_code& error) {
-    if (error || round != self->deadline_round_) return;
+  deadline_ = std::chrono::steady_clock::now() + deadline;
+  if (!timer_runs_ || timer_.expiry() > *deadline_) start_timer();
+}
+
+void Connection::start_timer() {
+  timer_runs_ = true;
+  timer_.expires_at(*deadline_);
+  timer_.async_wait([self = shared_from_this()](const error_code& error) {
+    if (error) return;  // another took its place, or the connection is over
+    self->timer_runs_ = false;
+    if (!self->deadline_) return;
+    if (std::chrono::steady_clock::now() < *self->deadline_) return self->start_timer();
     self->timed_out_ = true;
     error_code ignored;  // nothing to cancel: the next operation sees timed_out_
     self->socket_.cancel(ignored);
@@ -596,8 +671,7 @@ void Connection::arm(std::chrono::milliseconds deadline) {
 
 void Connection::disarm() {
   timed_out_ = false;
-  ++deadline_round_;
-  timer_.cancel();
+  deadline_.reset();
 }
 
 /// Whether nothing more will come from the client, as when it left.
@@ -621,7 +695,7 @@ void Connection::reset() {
 }
 
 void Connection::close() {
-  ++deadline_round_;
+  deadline_.reset();
   timer_.cancel();
   error_code ignored;  // nothing was promised of what the client has not acknowledged
   socket_.close(ignored);

@@ -5,7 +5,9 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,13 +34,13 @@ struct ConnectionHost {
   LanePool& commit_lane;
   LanePool& query_lane;
   LanePool& control_lane;
-  /// The last that is heard of a connection; on its strand.
+  /// The last that is heard of a connection; on its thread.
   std::function<void(const std::shared_ptr<Connection>&)> on_end;
 };
 
-/// One client's connection: a coroutine on a strand of its own reads a request, has it answered,
-/// and starts again. All members are the strand's, except where they say otherwise. Shared by that
-/// coroutine and the server's list of connections.
+/// One client's connection: a coroutine on one of the server's threads, always the same, reads a
+/// request, has it answered, and starts again. All members are that thread's, except where they say
+/// otherwise. Shared by that coroutine and the server's list of connections.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   /// `refuse`: one too many; it is answered 503 unread.
@@ -56,6 +58,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using Awaitable = boost::asio::awaitable<T>;
   enum class Received : std::uint8_t { kSome, kEnd, kTimeout, kBroken };
   enum class Admission : std::uint8_t { kIfRoom, kAlways };
+  /// What a route's admission and its handler said, or what they threw.
+  using Verdict = std::expected<std::expected<std::uint64_t, Response>, Error>;
+  using Made = std::expected<Result<Response>, Error>;
 
   /// One request on its way through. Once `answer` or `gone` is set the later steps are skipped.
   struct Exchange {
@@ -81,12 +86,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Awaitable<void> read_head(Exchange& exchange);
   void take_head(Exchange& exchange, std::size_t length);
   void direct(Exchange& exchange);
+  bool is_whole(const Exchange& exchange) const;
+  Awaitable<void> answer_whole(Exchange& exchange);
   Awaitable<void> admit(Exchange& exchange);
+  void take_verdict(Exchange& exchange, Verdict verdict) const;
   void settle_coding(Exchange& exchange) const;
+  void check_declared(Exchange& exchange) const;
+  std::size_t take_body(Exchange& exchange);
   Awaitable<void> read_body(Exchange& exchange);
   Awaitable<void> read_sized_body(Exchange& exchange);
   Awaitable<void> read_chunked_body(Exchange& exchange);
   Awaitable<void> handle(Exchange& exchange);
+  void take_answer(Exchange& exchange, Made made) const;
   static Result<Response> answer(Exchange& exchange);
   Awaitable<void> watch(Exchange& exchange);
   Awaitable<void> reply(Exchange& exchange);
@@ -100,15 +111,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void refuse_unread(Exchange& exchange, Received received) const;
   void log(Exchange& exchange) const;
 
-  /// Runs `work` on the lane and comes back to the strand; false: the lane is full.
+  /// Runs `work` on the lane and comes back to the thread; false: the lane is full.
   Awaitable<bool> on_lane(Lane lane, Admission admission, std::move_only_function<void()> work);
   /// Appends up to `bytes_max` bytes to `into`, until the armed deadline.
   Awaitable<Received> receive(std::string& into, std::size_t bytes_max);
   Awaitable<bool> send(std::string_view bytes, std::uint64_t& sent_bytes);
 
-  /// Sets the deadline of what follows.
+  /// Sets the deadline of what follows. A timer that is due before it stays as it is and looks at
+  /// the deadline again then: requests that come one after the other leave the timers alone.
   void arm(std::chrono::milliseconds deadline);
   void disarm();
+  void start_timer();
   /// Nothing of a request is here; a CR LF between requests is not a request.
   bool nothing_asked() const { return std::string_view("\r\n").starts_with(inbox_); }
   bool peer_reset();
@@ -124,7 +137,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const bool refuse_;
   std::string peer_;
   std::string inbox_;  // received, not yet used
-  std::uint64_t deadline_round_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
+  bool timer_runs_ = false;
   bool timed_out_ = false;
   bool served_before_ = false;
   bool idle_ = false;     // waiting for a request's first byte

@@ -10,7 +10,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <condition_variable>
 #include <future>
@@ -34,6 +33,21 @@ using boost::system::error_code;
 /// How long to wait when the system hands out no connection (no descriptor left), rather than spin.
 constexpr std::chrono::milliseconds kAcceptPause{50};
 
+/// One thread with all that its connections wait for. Nothing goes from one to another, so what is
+/// done for one connection wakes no thread that waits for others.
+struct IoThread {
+  asio::io_context context{1};  // run by this one thread
+  asio::executor_work_guard<asio::io_context::executor_type> work_guard =
+      asio::make_work_guard(context);
+  std::thread thread;
+};
+
+std::vector<std::unique_ptr<IoThread>> make_io_threads(std::size_t count) {
+  std::vector<std::unique_ptr<IoThread>> threads;
+  for (std::size_t i = 0; i < count; ++i) threads.push_back(std::make_unique<IoThread>());
+  return threads;
+}
+
 class ServerImpl final : public Server {
  public:
   ServerImpl(ServerOptions options, std::vector<Route> routes);
@@ -52,7 +66,7 @@ class ServerImpl final : public Server {
   void forget(const std::shared_ptr<Connection>& connection);
   void close_listener();
   void finish_connections();
-  void run_io();
+  static void run_io(asio::io_context& context);
 
   const ServerOptions options_;
   const SystemClock system_clock_;
@@ -67,24 +81,23 @@ class ServerImpl final : public Server {
   std::mutex stop_mutex_;
   bool stopped_ = false;  // guarded by stop_mutex_
 
-  // Connections refer to the host, tasks of the lanes to connections and to the context: so they
-  // go in the order lanes, context, host.
+  // Connections refer to the host, tasks of the lanes to connections and to the contexts: so they
+  // go in the order lanes, contexts, host.
   std::optional<ConnectionHost> host_;
-  asio::io_context io_;
-  asio::executor_work_guard<asio::io_context::executor_type> work_guard_;
-  tcp::acceptor acceptor_;  // its strand's
+  std::vector<std::unique_ptr<IoThread>> io_threads_;
+  tcp::acceptor acceptor_;    // the first thread's
+  std::size_t accepted_ = 0;  // likewise: the threads take turns
+  bool running_ = false;
   LanePool commit_lane_;
   LanePool query_lane_;
   LanePool control_lane_;
-  std::vector<std::thread> io_threads_;
 };
 
 ServerImpl::ServerImpl(ServerOptions options, std::vector<Route> routes)
     : options_(std::move(options)),
       router_(std::move(routes)),
-      io_(static_cast<int>(options_.io_threads)),
-      work_guard_(asio::make_work_guard(io_)),
-      acceptor_(asio::make_strand(io_)),
+      io_threads_(make_io_threads(options_.io_threads)),
+      acceptor_(io_threads_.at(0)->context),
       commit_lane_(options_.commit_threads, options_.queue_max),
       query_lane_(options_.query_threads, options_.queue_max),
       control_lane_(options_.control_threads, options_.queue_max) {
@@ -123,16 +136,18 @@ Result<void> ServerImpl::listen() {
 }
 
 void ServerImpl::run() {
-  asio::co_spawn(acceptor_.get_executor(), accept(), asio::detached);
-  for (std::size_t i = 0; i < options_.io_threads; ++i) {
-    io_threads_.emplace_back([this] { run_io(); });
+  for (const auto& io : io_threads_) {
+    io->thread = std::thread([&context = io->context] { run_io(context); });
   }
+  // No connection comes before each thread is there to serve it.
+  asio::co_spawn(acceptor_.get_executor(), accept(), asio::detached);
+  running_ = true;
 }
 
-void ServerImpl::run_io() {
+void ServerImpl::run_io(asio::io_context& context) {
   while (true) {
     try {
-      io_.run();
+      context.run();
       return;
     } catch (const std::exception&) {
       // Out of memory inside one connection's step: that one is over, the others go on.
@@ -142,7 +157,7 @@ void ServerImpl::run_io() {
 
 asio::awaitable<void> ServerImpl::accept() {
   while (acceptor_.is_open()) {
-    tcp::socket socket(asio::make_strand(io_));
+    tcp::socket socket(io_threads_[accepted_++ % io_threads_.size()]->context);
     const auto [error] =
         co_await acceptor_.async_accept(socket, asio::as_tuple(asio::use_awaitable));
     if (!error) {
@@ -177,12 +192,14 @@ void ServerImpl::forget(const std::shared_ptr<Connection>& connection) {
 void ServerImpl::stop() {
   const std::lock_guard lock(stop_mutex_);
   if (std::exchange(stopped_, true)) return;
-  if (!io_threads_.empty()) {
+  if (running_) {
     close_listener();
     finish_connections();
   }
-  work_guard_.reset();
-  for (std::thread& thread : io_threads_) thread.join();
+  for (const auto& io : io_threads_) {
+    io->work_guard.reset();
+    if (io->thread.joinable()) io->thread.join();
+  }
 }
 
 void ServerImpl::close_listener() {
