@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -59,6 +60,12 @@ class FileLock {
   virtual ~FileLock() = default;
 };
 
+/// How write_new_synced() went.
+struct WrittenFile {
+  Result<void> written;
+  Result<void> synced;  // says nothing where it was not written
+};
+
 /// Thread-safe. Errors of every call: kNotFound (ENOENT), kExists (EEXIST, ENOTEMPTY), kDiskFull
 /// (ENOSPC, EDQUOT), kBusy (EMFILE, ENFILE, ENOMEM, a lock held elsewhere), kIo (anything else).
 /// `message` names no path; `detail` does. No call retries a failed sync, ever.
@@ -90,6 +97,15 @@ class FileSystem {
   virtual Result<void> set_mode(Entry file, mode_t mode) = 0;
 
   virtual Result<void> sync_file(Entry file) = 0;
+  /// write_new(), then `on_written`, then sync_file(); through one descriptor where it can be.
+  virtual WrittenFile write_new_synced(Entry file, std::string_view bytes,
+                                       const std::function<void()>& on_written) {
+    WrittenFile file_now{.written = write_new(file, bytes), .synced = {}};
+    if (!file_now.written) return file_now;
+    on_written();
+    file_now.synced = sync_file(file);
+    return file_now;
+  }
   virtual Result<void> sync_directory(const Directory& directory) = 0;
 
   virtual Result<void> link(Entry from, Entry to) = 0;

@@ -300,6 +300,26 @@ class PosixFileSystem final : public FileSystem {
     return {};
   }
 
+  WrittenFile write_new_synced(Entry file, std::string_view bytes,
+                               const std::function<void()>& on_written) override {
+    Result<At> place = at("write_new", file);
+    if (!place) return {.written = std::move(place).error(), .synced = {}};
+    UniqueFd fd(retry_interrupted([&] {
+      return ::openat(place->fd, place->name.c_str(), O_WRONLY | O_CREAT | O_EXCL | kFileFlags,
+                      kFileMode);
+    }));
+    if (!fd.valid()) return {.written = failed(errno, "write_new", file), .synced = {}};
+    if (const int error = write_all(fd.get(), 0, bytes); error != 0) {
+      ignore(unlink(file), "best effort: the write's own error is what the caller needs");
+      return {.written = failed(error, "write_new", file), .synced = {}};
+    }
+    on_written();
+    if (::fsync(fd.get()) == -1) return {.written = {}, .synced = failed(errno, "sync_file", file)};
+    const int error = close_written(std::move(fd));
+    if (error != 0) return {.written = {}, .synced = failed(error, "sync_file", file)};
+    return {};
+  }
+
   Result<void> sync_directory(const Directory& directory) override {
     if (::fsync(fd_of(directory)) == -1) return failed(errno, "sync_directory", directory.path());
     return {};

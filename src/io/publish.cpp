@@ -50,6 +50,12 @@ Error unreadable_claim(const Error& cause) {
                     cause.detail);
 }
 
+std::size_t index_of_shard(std::string_view name) {
+  std::size_t index = 0;
+  std::from_chars(name.data(), name.data() + name.size(), index, 16);
+  return index;
+}
+
 std::string data_name_of(const BatchId& id) { return id.str() + std::string(kBatchSuffix); }
 
 }  // namespace
@@ -110,6 +116,11 @@ Error Publisher::degraded(std::string reason, const Error& cause) {
 }
 
 Result<std::unique_ptr<Directory>> Publisher::open_data(const std::string& partition) {
+  STRATA_ASSIGN_OR_RETURN(Folder folder, open_folder(partition));
+  return std::move(folder.directory);
+}
+
+Result<Publisher::Folder> Publisher::open_folder(const std::string& partition) {
   if (!partition.empty()) {
     return make_error(Code::kNotYet,
                       "the batch lies in a partition, which this version cannot read", partition);
@@ -118,26 +129,62 @@ Result<std::unique_ptr<Directory>> Publisher::open_data(const std::string& parti
   STRATA_ASSIGN_OR_RETURN(const FileStat stat, fs_.stat_handle(*data));
   {
     const std::lock_guard lock(known_data_mutex_);
-    if (std::ranges::find(known_data_, stat.id) != known_data_.end()) return data;
+    if (std::ranges::find(known_data_, stat.id) != known_data_.end()) {
+      return Folder{std::move(data), stat.id};
+    }
   }
   if (auto synced = fs_.sync_directory(*stream_); !synced) {
     return degraded("the name of a data folder could not be made durable", synced.error());
   }
   const std::lock_guard lock(known_data_mutex_);
   known_data_.push_back(stat.id);
-  return data;
+  return Folder{std::move(data), stat.id};
 }
 
-Result<std::unique_ptr<Directory>> Publisher::open_shard(const BatchId& id) {
-  const std::string name = shard_of(id);
-  unsigned index = 0;
-  std::from_chars(name.data(), name.data() + name.size(), index, 16);
-  if (known_shards_.at(index).load(std::memory_order_acquire)) {
-    return fs_.open_directory_at({*ids_, name});
+/// A winner's is the folder that batches went into last, without a look whether its path leads to
+/// it still: step 5 looks, once the name is made, as it has to in any case.
+Result<std::shared_ptr<const Publisher::Folder>> Publisher::data_folder(
+    const std::string& partition, Role role) {
+  if (partition.empty() && role == Role::kWinner) {
+    const std::lock_guard lock(held_mutex_);
+    if (held_data_) return held_data_;
   }
+  STRATA_ASSIGN_OR_RETURN(Folder folder, open_folder(partition));
+  return std::make_shared<const Folder>(std::move(folder));
+}
+
+/// As far as it is there: kNotFound.
+Result<std::shared_ptr<Directory>> Publisher::find_shard(const BatchId& id) {
+  const std::string name = shard_of(id);
+  {
+    const std::lock_guard lock(held_mutex_);
+    if (const auto& held = held_shards_.at(index_of_shard(name))) return held;
+  }
+  return fs_.open_directory_at({*ids_, name});
+}
+
+Result<std::shared_ptr<Directory>> Publisher::open_shard(const BatchId& id) {
+  const std::string name = shard_of(id);
+  std::atomic<bool>& known = known_shards_.at(index_of_shard(name));
+  if (known.load(std::memory_order_acquire)) return find_shard(id);
   STRATA_ASSIGN_OR_RETURN(auto shard, ensure_directory(fs_, {*ids_, name}));
-  known_shards_.at(index).store(true, std::memory_order_release);
+  known.store(true, std::memory_order_release);
   return shard;
+}
+
+void Publisher::hold(const BatchId& id, std::shared_ptr<Directory> shard,
+                     std::shared_ptr<const Folder> data) {
+  const std::lock_guard lock(held_mutex_);
+  held_shards_.at(index_of_shard(shard_of(id))) = std::move(shard);
+  held_data_ = std::move(data);
+  published_ = true;
+}
+
+void Publisher::let_go_if_idle() {
+  const std::lock_guard lock(held_mutex_);
+  if (std::exchange(published_, false)) return;
+  held_shards_.fill(nullptr);
+  held_data_.reset();
 }
 
 Result<Publisher::Staged> Publisher::stage(const Encode& encode) {
@@ -152,13 +199,12 @@ Result<Publisher::Staged> Publisher::stage(const Encode& encode) {
     STRATA_ASSIGN_OR_RETURN(Encoded encoded,
                             encode(fmt::format("{}/{}", options_.process, staged.name)));
     staged.facts = std::move(encoded.facts);
-    if (auto written = fs_.write_new(file, encoded.bytes); !written) {
+    auto [written, synced] =
+        fs_.write_new_synced(file, encoded.bytes, [] { kill_point("publish:after_write"); });
+    if (!written) {
       drop();
       return std::move(written).error();
     }
-    kill_point("publish:after_write");
-
-    auto synced = fs_.sync_file(file);
     if (synced) {
       kill_point("publish:after_sync");
       return staged;
@@ -188,14 +234,17 @@ Result<Published> Publisher::publish_staged(const BatchId& id, const Staged& sta
     drop();
     return std::move(shard).error();
   }
-  const ClaimAt claim{id, **shard};
+  const ClaimAt claim{id, *std::move(shard)};
   for (int i = 0; i < kRaceTries; ++i) {
     STRATA_ASSIGN_OR_RETURN(const bool ours, make_claim(claim, staged));
     kill_point(ours ? "publish:after_claim" : "publish_loser:after_claim");
 
     if (ours) {
       auto finished = finish_own(claim, staged);
-      if (!finished) options_.in_doubt(id, staged.facts.attempt);
+      if (!finished) {
+        hold(id, nullptr, nullptr);
+        options_.in_doubt(id, staged.facts.attempt);
+      }
       return finished;
     }
     STRATA_ASSIGN_OR_RETURN(auto folded, ledger_.find(id));
@@ -245,15 +294,14 @@ Result<Published> Publisher::finish(const ClaimAt& claim, const BatchFacts& fact
     kill_point(role == Role::kWinner ? winner : role == Role::kLoser ? loser : finisher);
   };
   // Step 4.
-  if (auto synced = fs_.sync_directory(claim.shard); !synced) {
+  if (auto synced = fs_.sync_directory(*claim.shard); !synced) {
     return degraded("the disk failed to store a batch id; look at the disk, then restart Strata",
                     synced.error());
   }
   step("publish:after_shard_sync", "publish_loser:after_shard_sync",
        "publish_finisher:after_shard_sync");
-  STRATA_ASSIGN_OR_RETURN(auto data, open_data(facts.partition));
-  const std::string name = data_name_of(claim.id);
-  STRATA_ASSIGN_OR_RETURN(const Placed placed, move_into_data(claim, facts, {*data, name}));
+  STRATA_ASSIGN_OR_RETURN(auto data, data_folder(facts.partition, role));
+  STRATA_ASSIGN_OR_RETURN(const Placed placed, place(claim, facts, data));
   if (placed == Placed::kFolded) {
     STRATA_ASSIGN_OR_RETURN(auto folded, ledger_.find(claim.id));
     STRATA_CHECK(folded.has_value());
@@ -264,15 +312,28 @@ Result<Published> Publisher::finish(const ClaimAt& claim, const BatchFacts& fact
   STRATA_ASSIGN_OR_RETURN(data, settle_identity(std::move(data), claim, facts));
   step("publish:after_identity", "publish_loser:after_identity", "publish_finisher:after_identity");
   // Step 6: loser and finisher too, for a name seen is not yet a name on disk (durability.md 0.4).
-  if (auto synced = fs_.sync_directory(*data); !synced) {
+  if (auto synced = fs_.sync_directory(*data->directory); !synced) {
     return degraded(
         "the disk failed to store a batch's name; look at the disk, then restart Strata",
         synced.error());
   }
   step("publish:after_data_sync", "publish_loser:after_data_sync",
        "publish_finisher:after_data_sync");
+  if (role == Role::kWinner) hold(claim.id, claim.shard, std::move(data));
   return Published{role == Role::kWinner ? Landing::kLanded : Landing::kTaken, facts,
                    role != Role::kWinner && placed == Placed::kMadeHere};
+}
+
+Result<Publisher::Placed> Publisher::place(const ClaimAt& claim, const BatchFacts& facts,
+                                           std::shared_ptr<const Folder>& data) {
+  const std::string name = data_name_of(claim.id);
+  auto placed = move_into_data(claim, facts, {*data->directory, name});
+  if (placed || placed.error().code == Code::kDegraded) return placed;
+  // In a folder held open that was exchanged and taken away since, nothing gets a name any more.
+  auto present = open_folder(facts.partition);
+  if (!present || present->id == data->id) return placed;
+  data = std::make_shared<const Folder>(*std::move(present));
+  return move_into_data(claim, facts, {*data->directory, name});
 }
 
 Result<Publisher::Placed> Publisher::move_into_data(const ClaimAt& claim, const BatchFacts& facts,
@@ -357,15 +418,13 @@ Result<Publisher::Found> Publisher::look_at(Entry data_name, const ClaimAt& clai
   return same ? Found::kClaimedFile : Found::kOtherFile;
 }
 
-Result<std::unique_ptr<Directory>> Publisher::settle_identity(std::unique_ptr<Directory> data,
-                                                              const ClaimAt& claim,
-                                                              const BatchFacts& facts) {
+Result<std::shared_ptr<const Publisher::Folder>> Publisher::settle_identity(
+    std::shared_ptr<const Folder> data, const ClaimAt& claim, const BatchFacts& facts) {
   const std::string name = data_name_of(claim.id);
   for (int i = 0; i < kRaceTries; ++i) {
-    STRATA_ASSIGN_OR_RETURN(const FileStat published, fs_.stat_handle(*data));
     STRATA_ASSIGN_OR_RETURN(const FileStat present,
                             fs_.stat_path(options_.stream_folder + "/data"));
-    if (published.id == present.id) return data;
+    if (data->id == present.id) return data;
     // The whole stream was moved aside: what stands under its name now is another.
     STRATA_ASSIGN_OR_RETURN(const FileStat own, fs_.stat_handle(*stream_));
     STRATA_ASSIGN_OR_RETURN(const FileStat named, fs_.stat_path(options_.stream_folder));
@@ -375,19 +434,21 @@ Result<std::unique_ptr<Directory>> Publisher::settle_identity(std::unique_ptr<Di
                         "again");
     }
 
-    STRATA_ASSIGN_OR_RETURN(auto now, open_data(facts.partition));
-    const auto moved = fs_.rename_no_replace({*data, name}, {*now, name});
+    STRATA_ASSIGN_OR_RETURN(Folder opened, open_folder(facts.partition));
+    auto now = std::make_shared<const Folder>(std::move(opened));
+    const auto moved = fs_.rename_no_replace({*data->directory, name}, {*now->directory, name});
     if (!moved && moved.error().code == Code::kExists) {
-      STRATA_ASSIGN_OR_RETURN(const Found found, look_at({*now, name}, claim, facts));
+      STRATA_ASSIGN_OR_RETURN(const Found found, look_at({*now->directory, name}, claim, facts));
       if (found != Found::kClaimedFile) {
         return degraded(
             "another file stands under a batch's name in data/; look at it, then restart Strata",
             moved.error());
       }
-      ignore(fs_.unlink({*data, name}), "the folder it lies in is no longer read");
+      ignore(fs_.unlink({*data->directory, name}), "the folder it lies in is no longer read");
     } else if (!moved && moved.error().code == Code::kNotFound) {
       // Somebody else moved it on; if nobody did, the claim makes the name anew.
-      STRATA_ASSIGN_OR_RETURN(const Placed placed, link_into_data(claim, facts, {*now, name}));
+      STRATA_ASSIGN_OR_RETURN(const Placed placed,
+                              link_into_data(claim, facts, {*now->directory, name}));
       if (placed == Placed::kFolded) return now;  // its rows live elsewhere
     } else if (!moved) {
       return moved.error();
@@ -399,7 +460,7 @@ Result<std::unique_ptr<Directory>> Publisher::settle_identity(std::unique_ptr<Di
 
 Result<std::optional<Published>> Publisher::find(const BatchId& id) {
   std::optional<BatchFacts> claimed;
-  auto shard = fs_.open_directory_at({*ids_, shard_of(id)});
+  const auto shard = find_shard(id);
   if (shard) {
     auto facts = facts_.read({**shard, id.str()});
     if (facts) {
@@ -408,7 +469,7 @@ Result<std::optional<Published>> Publisher::find(const BatchId& id) {
       return unreadable_claim(facts.error());
     }
   } else if (shard.error().code != Code::kNotFound) {
-    return std::move(shard).error();
+    return shard.error();
   }
   STRATA_ASSIGN_OR_RETURN(auto folded, ledger_.find(id));
   if (folded) return Published{Landing::kFolded, std::move(*folded), false};
@@ -419,7 +480,7 @@ Result<std::optional<Published>> Publisher::find(const BatchId& id) {
 Result<Published> Publisher::confirm(const BatchId& id, const Published& seen) {
   if (seen.landing == Landing::kFolded) return seen;
   STRATA_ASSIGN_OR_RETURN(const auto shard, open_shard(id));
-  return finish({id, *shard}, seen.facts, Role::kLoser);
+  return finish({id, shard}, seen.facts, Role::kLoser);
 }
 
 bool Publisher::is_staging(const std::string& process) {
@@ -512,12 +573,12 @@ Result<void> Publisher::recover_file(Entry file, const std::string& attempt, Rec
   }
   const auto id = BatchId::parse(facts->batch_id);
   if (!id) return remove();
-  const auto shard = fs_.open_directory_at({*ids_, shard_of(*id)});
+  const auto shard = find_shard(*id);
   if (!shard && shard.error().code == Code::kNotFound) return remove();
   if (!shard) return shard.error();
 
   // That the id has a claim is not enough: it must be this very file's (mutant: recovery by id).
-  const ClaimAt claim{*id, **shard};
+  const ClaimAt claim{*id, *shard};
   const auto claimed = fs_.stat(claim.entry());
   if (!claimed && claimed.error().code != Code::kNotFound) return claimed.error();
   bool ours = claimed && claimed->id == stat.id;

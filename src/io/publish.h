@@ -72,6 +72,10 @@ class Publisher {
   /// yet durable: see confirm.
   Result<std::optional<Published>> find(const BatchId& id);
 
+  /// Closes the folders that are held open for a steady stream, if nothing was published since the
+  /// last call: called now and then, it lets a stream at rest hold a few descriptors only.
+  void let_go_if_idle();
+
   /// Steps 4 to 6 for what find() saw, so that a replay's 200 rests on the disk too.
   Result<Published> confirm(const BatchId& id, const Published& seen);
 
@@ -122,26 +126,40 @@ class Publisher {
     std::string name;  // in staging_
     BatchFacts facts;
   };
+  /// A folder held open, and which one it is.
+  struct Folder {
+    std::unique_ptr<Directory> directory;
+    FileId id;
+  };
   /// An id's place among the claims.
   struct ClaimAt {
     const BatchId& id;
-    const Directory& shard;
-    Entry entry() const { return {shard, id.str()}; }
+    std::shared_ptr<Directory> shard;
+    Entry entry() const { return {*shard, id.str()}; }
   };
 
   Result<void> open_folders();
   Result<void> take_staging();
-  Result<std::unique_ptr<Directory>> open_shard(const BatchId& id);
+  Result<std::shared_ptr<Directory>> open_shard(const BatchId& id);
+  Result<std::shared_ptr<Directory>> find_shard(const BatchId& id);
+  Result<Folder> open_folder(const std::string& partition);
+  Result<std::shared_ptr<const Folder>> data_folder(const std::string& partition, Role role);
+  /// What the next batch is to find open. Nothing: it opens them anew.
+  void hold(const BatchId& id, std::shared_ptr<Directory> shard,
+            std::shared_ptr<const Folder> data);
   Result<Staged> stage(const Encode& encode);
   Result<Published> publish_staged(const BatchId& id, const Staged& staged);
   Result<Published> finish_own(const ClaimAt& claim, const Staged& staged);
   Result<bool> make_claim(const ClaimAt& claim, const Staged& staged);
   Result<Published> finish(const ClaimAt& claim, const BatchFacts& facts, Role role);
+  Result<Placed> place(const ClaimAt& claim, const BatchFacts& facts,
+                       std::shared_ptr<const Folder>& data);
   Result<Placed> move_into_data(const ClaimAt& claim, const BatchFacts& facts, Entry data_name);
   Result<Placed> link_into_data(const ClaimAt& claim, const BatchFacts& facts, Entry data_name);
   Result<Found> look_at(Entry data_name, const ClaimAt& claim, const BatchFacts& facts);
-  Result<std::unique_ptr<Directory>> settle_identity(std::unique_ptr<Directory> data,
-                                                     const ClaimAt& claim, const BatchFacts& facts);
+  Result<std::shared_ptr<const Folder>> settle_identity(std::shared_ptr<const Folder> data,
+                                                        const ClaimAt& claim,
+                                                        const BatchFacts& facts);
   Result<void> recover_folder(const std::string& process, const OnSettled& on_settled,
                               Recovery& recovery);
   Result<void> recover_file(Entry file, const std::string& attempt, Recovery& recovery);
@@ -158,6 +176,10 @@ class Publisher {
   std::array<std::atomic<bool>, 256> known_shards_{};
   std::mutex known_data_mutex_;
   std::vector<FileId> known_data_;
+  std::mutex held_mutex_;  // guards what follows
+  std::array<std::shared_ptr<Directory>, 256> held_shards_;
+  std::shared_ptr<const Folder> held_data_;  // where batches without a partition went last
+  bool published_ = false;                   // since let_go_if_idle()
 };
 
 }  // namespace strata::io

@@ -388,6 +388,47 @@ TEST_F(PublishTest, RecoveryTakesNoOffenceAtALivingRetry) {
   EXPECT_EQ(next.data(), (Files{{"a.parquet", "one"}}));
 }
 
+TEST_F(PublishTest, ASteadyStreamOpensNoFolderAndTakesNoStatButTheIdentityCheck) {
+  FaultyFileSystem fs(disk);
+  Process process(fs, "n-1-1");
+  ASSERT_OK(process.publish("a", "one"));
+  int n = 0;
+  const auto in_the_same_shard = [&] {
+    std::string id;
+    do id = fmt::format("b{}", n++);
+    while (shard_path(id) != shard_path("a"));
+    return id;
+  };
+  const std::string second = in_the_same_shard();
+  fs.reset_counts();
+  ASSERT_OK_AND_ASSIGN(const auto seen, process.publisher->find(id_of(second)));
+  EXPECT_FALSE(seen);
+  ASSERT_OK(process.publish(second, "two"));
+  EXPECT_EQ(fs.calls(Operation::kOpenDirectory) + fs.calls(Operation::kOpenDirectoryAt), 0U);
+  EXPECT_EQ(fs.calls(Operation::kStat) + fs.calls(Operation::kStatHandle), 0U);
+  EXPECT_EQ(fs.calls(Operation::kStatPath), 1U);
+
+  process.publisher->let_go_if_idle();  // it was not
+  process.publisher->let_go_if_idle();
+  fs.reset_counts();
+  ASSERT_OK(process.publish(in_the_same_shard(), "three"));
+  EXPECT_EQ(fs.calls(Operation::kOpenDirectoryAt), 2U);
+}
+
+TEST_F(PublishTest, AFolderHeldOpenThatWasExchangedAndTakenAwayIsOpenedAnew) {
+  Process process(disk, "n-1-1");
+  ASSERT_OK(process.publish("a", "one"));
+  ASSERT_OK_AND_ASSIGN(const auto stream, disk.open_directory(kFolder));
+  ASSERT_OK(disk.make_directory({*stream, "other"}));
+  ASSERT_OK(disk.rename_exchange({*stream, "data"}, {*stream, "other"}));
+  ASSERT_OK_AND_ASSIGN(const auto old, disk.open_directory_at({*stream, "other"}));
+  ASSERT_OK(disk.unlink({*old, "a.parquet"}));
+  ASSERT_OK(disk.remove_directory({*stream, "other"}));
+  ASSERT_OK_AND_ASSIGN(const auto published, process.publish("b", "two"));
+  EXPECT_EQ(published.landing, Landing::kLanded);
+  EXPECT_EQ(process.data(), (Files{{"b.parquet", "two"}}));
+}
+
 // Found in review: a file that had left the old folder was taken for published.
 TEST_F(PublishTest, AFileThatLeftAnExchangedFolderIsMadeFromTheClaim) {
   FaultyFileSystem fs(disk);
