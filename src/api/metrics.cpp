@@ -5,6 +5,10 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <functional>
+#include <map>
+#include <mutex>
+#include <tuple>
 #include <utility>
 
 namespace strata::api {
@@ -60,6 +64,34 @@ struct Metrics::Parts {
                                    .Register(registry)
                                    .Add({}, kAckSeconds);
   std::function<std::vector<Reading>()> read;
+
+  /// A family finds a series by hashing all its labels, which costs more than the counting.
+  prometheus::Counter& batches_of(const StreamLabels& stream, std::string_view result) {
+    const std::lock_guard lock(mutex);
+    const std::tuple<std::string_view, std::string_view, std::string_view> key(
+        stream.kb, stream.stream, result);
+    const auto known = batches_by_labels.find(key);
+    if (known != batches_by_labels.end()) return *known->second;
+    prometheus::Counter& counter = batches.Add(
+        {{"kb", stream.kb}, {"stream", stream.stream}, {"result", std::string(result)}});
+    batches_by_labels.emplace(key, &counter);
+    return counter;
+  }
+
+  prometheus::Counter& rows_of(const StreamLabels& stream) {
+    const std::lock_guard lock(mutex);
+    const std::tuple<std::string_view, std::string_view> key(stream.kb, stream.stream);
+    const auto known = rows_by_labels.find(key);
+    if (known != rows_by_labels.end()) return *known->second;
+    prometheus::Counter& counter = rows.Add({{"kb", stream.kb}, {"stream", stream.stream}});
+    rows_by_labels.emplace(key, &counter);
+    return counter;
+  }
+
+  std::mutex mutex;  // guards what follows
+  std::map<std::tuple<std::string, std::string, std::string>, prometheus::Counter*, std::less<>>
+      batches_by_labels;
+  std::map<std::tuple<std::string, std::string>, prometheus::Counter*, std::less<>> rows_by_labels;
 };
 
 Metrics::Metrics() : parts_(std::make_unique<Parts>()) {
@@ -70,14 +102,11 @@ Metrics::Metrics() : parts_(std::make_unique<Parts>()) {
 Metrics::~Metrics() = default;
 
 void Metrics::count_batch(const StreamLabels& stream, std::string_view result) {
-  parts_->batches
-      .Add({{"kb", stream.kb}, {"stream", stream.stream}, {"result", std::string(result)}})
-      .Increment();
+  parts_->batches_of(stream, result).Increment();
 }
 
 void Metrics::count_rows(const StreamLabels& stream, std::uint64_t rows) {
-  parts_->rows.Add({{"kb", stream.kb}, {"stream", stream.stream}})
-      .Increment(static_cast<double>(rows));
+  parts_->rows_of(stream).Increment(static_cast<double>(rows));
 }
 
 void Metrics::observe_ack(std::chrono::nanoseconds duration) {

@@ -83,6 +83,10 @@ Result<stream::ReceiverChange> read_settings(const json::object& body) {
 }  // namespace
 
 Result<stream::Stream*> stream_of(const http::Request& request, Services& services) {
+  if (stream::Stream* const stream = services.streams.find_looked_at_since(
+          request.params.at("kb"), request.params.at("stream"), request.arrived_steady)) {
+    return stream;
+  }
   STRATA_ASSIGN_OR_RETURN(kb::Knowledgebase* const knowledgebase,
                           knowledgebase_of(request, services));
   const std::string& typed = request.params.at("stream");

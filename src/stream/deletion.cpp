@@ -14,9 +14,11 @@ namespace strata::stream {
 Result<Stream*> Streams::find_current(kb::Knowledgebase& knowledgebase, const StreamId& id) const {
   Stream* stream = find_open(knowledgebase, id);
   if (stream == nullptr || &stream->knowledgebase() != &knowledgebase) return nullptr;
+  const SteadyTime began = services_.clock.steady();
   STRATA_ASSIGN_OR_RETURN(const bool there, stream->in_place());
   if (!there) return nullptr;
   STRATA_RETURN_IF_ERROR(stream->refresh_receiver());
+  stream->note_look(began);
   return stream;
 }
 

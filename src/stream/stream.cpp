@@ -134,6 +134,17 @@ Result<bool> Stream::in_place() const {
   return there.error();
 }
 
+void Stream::note_look(SteadyTime began) {
+  SteadyTime last = looked_at_.load(std::memory_order_relaxed);
+  while (last < began &&
+         !looked_at_.compare_exchange_weak(last, began, std::memory_order_release)) {
+  }
+}
+
+bool Stream::was_looked_at_since(SteadyTime time) const {
+  return looked_at_.load(std::memory_order_acquire) >= time;
+}
+
 Result<std::shared_lock<std::shared_mutex>> Stream::enter() {
   const auto refusal = [this]() -> std::optional<Error> {
     switch (presence_.load(std::memory_order_acquire)) {

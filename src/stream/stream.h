@@ -75,6 +75,11 @@ class Stream {
   /// Whether the stream's path leads to this folder still: any process may have moved it aside.
   Result<bool> in_place() const;
 
+  /// A look that began at `began` found it in place, with its newest settings taken over.
+  void note_look(SteadyTime began);
+  /// Whether such a look began at `time` or later: it saw whatever was done before `time`.
+  bool was_looked_at_since(SteadyTime time) const;
+
   /// Held while a batch lands, so that whoever moves the folder aside can wait for it. kBusy: it is
   /// being moved; kUnknownStream: it was.
   Result<std::shared_lock<std::shared_mutex>> enter();
@@ -133,6 +138,7 @@ class Stream {
   /// steady flow of batches.
   std::mutex turnstile_;
   std::atomic<Presence> presence_ = Presence::kHere;
+  std::atomic<SteadyTime> looked_at_ = SteadyTime::min();
 
   std::mutex recount_mutex_;             // one recount at a time; guards what follows
   std::size_t quarantined_counted_ = 0;  // names in `quarantine/` at the last recount

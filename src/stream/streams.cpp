@@ -25,6 +25,14 @@ Stream* Streams::find_open(kb::Knowledgebase& knowledgebase, const StreamId& id)
   return found == streams_.end() ? nullptr : found->second.get();
 }
 
+Stream* Streams::find_looked_at_since(std::string_view knowledgebase, std::string_view id,
+                                      SteadyTime arrived) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = streams_.find(Key(knowledgebase, id));
+  if (found == streams_.end() || !found->second->was_looked_at_since(arrived)) return nullptr;
+  return found->second.get();
+}
+
 std::vector<Stream*> Streams::open_streams() const {
   const std::lock_guard lock(mutex_);
   std::vector<Stream*> streams;
@@ -224,6 +232,7 @@ void Streams::tick() {
     if (take_over) ignore(stream->look_at_quarantine(), "tried again in a few seconds");
     ignore(stream->numbers().checkpoint(false), "tried again in a second");
     stream->rates().sample();
+    stream->publisher().let_go_if_idle();
     if (!stream->view_ready() && stream->numbers().totals().files > 0) views_.want(*stream);
   }
 }

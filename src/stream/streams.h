@@ -52,6 +52,12 @@ class Streams {
   /// it has not met yet. The pointer is never null and stays valid; a stream that was deleted
   /// refuses batches.
   Result<Stream*> find(kb::Knowledgebase& knowledgebase, const StreamId& id);
+  /// What find() answers, without a look at the disk, where one for another request, or an earlier
+  /// one for this, began after this one had arrived; else null. So a request sees whatever was done
+  /// before it was sent, in any process, and the batches of a steady stream share their looks. That
+  /// the kb is there is in it: a stream's path leads through the kb's folder.
+  Stream* find_looked_at_since(std::string_view knowledgebase, std::string_view id,
+                               SteadyTime arrived) const;
   /// What an id that is no id, or is unknown, is answered.
   Error unknown_stream(kb::Knowledgebase& knowledgebase, std::string_view typed);
 

@@ -103,6 +103,23 @@ TEST(Streams, AChangeHoldsInAnotherProcessFromItsNextLookOn) {
   EXPECT_THAT(rows.front().settings_json, HasSubstr(R"("columns":["a","b"])"));
 }
 
+TEST(Streams, ALookServesRequestsThatCameBeforeItAndNoOther) {
+  World world;
+  Process one(world, "one");
+  Process two(world, "two");
+  Stream& stream = one.stream("s");
+  ASSERT_OK(two.streams->find(two.knowledgebase(), id("s")));  // opens it; the next one looks
+  const SteadyTime early = world.clock.steady();
+  ASSERT_OK_AND_ASSIGN(Stream* const seen, two.streams->find(two.knowledgebase(), id("s")));
+  EXPECT_EQ(two.streams->find_looked_at_since("demo", "s", early), seen);
+  world.clock.advance(std::chrono::nanoseconds(1));
+  EXPECT_EQ(two.streams->find_looked_at_since("demo", "s", world.clock.steady()), nullptr);
+  ASSERT_OK(one.streams->remove(stream));
+  EXPECT_EQ(one.streams->find_looked_at_since("demo", "s", early), nullptr);
+  EXPECT_CODE(Code::kUnknownStream, two.streams->find(two.knowledgebase(), id("s")));
+  EXPECT_EQ(two.streams->find_looked_at_since("demo", "s", early), nullptr);
+}
+
 TEST(Streams, NoOfTwoChangesAtOnceIsLost) {
   World world;
   Process one(world, "one");
