@@ -111,7 +111,7 @@ async function floorRuns({ programs, work }, samples, round, rows) {
 
 /// The floor for so many producers: the fastest of as many threads, 8 and 16. Its latencies are
 /// those of as many threads as producers.
-function floorRow(runs, producers) {
+export function floorRow(runs, producers) {
   const allowed = runs.filter(({ threads }) => [producers, ...kFloorThreadsToo].includes(threads));
   const fastest = allowed.reduce((a, b) => (b.acks_per_s > a.acks_per_s ? b : a));
   const same = runs.find(({ threads }) => threads === producers);
@@ -154,7 +154,7 @@ async function round(context, samples, number, say) {
 }
 
 /// Medians over the rounds, figure by figure.
-function medians(rounds) {
+export function medians(rounds) {
   const first = rounds[0].rows;
   return first.map((row, index) => Object.fromEntries(Object.entries(row).map(([name, value]) => {
     const numbers = rounds.map(({ rows }) => rows.find(

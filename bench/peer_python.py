@@ -8,6 +8,7 @@ batches. PEER_WRITER: how rows become a Parquet file, `copy` (an Arrow table, Du
 """
 
 import asyncio
+import hashlib
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -90,7 +91,7 @@ def sync(path, flags=os.O_RDONLY):
 
 
 def land(stream, batch_id, body):
-    """Stage, fsync, rename, fsync the folder: the order of the original."""
+    """Stage, fsync, claim, fsync, rename, fsync: as many syncs as Strata's, in the same order."""
     folder = os.path.join(FOLDER, stream)
     data = os.path.join(folder, "data")
     staging = os.path.join(folder, "_tmp")
@@ -106,6 +107,10 @@ def land(stream, batch_id, body):
     staged = os.path.join(staging, batch_id + ".parquet")
     write_parquet(table, staged)
     sync(staged)
+    shard = os.path.join(folder, "ids", hashlib.sha256(batch_id.encode()).hexdigest()[:2])
+    os.makedirs(shard, exist_ok=True)
+    os.link(staged, os.path.join(shard, batch_id))
+    sync(shard, os.O_RDONLY | os.O_DIRECTORY)
     os.rename(staged, landed)
     sync(data, os.O_RDONLY | os.O_DIRECTORY)
     return 200, {"batch_id": batch_id, "rows": table.num_rows, "replayed": False}

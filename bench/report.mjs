@@ -36,7 +36,7 @@ function landingLines(rows) {
 }
 
 /// [what, figure, bound, whether it is reached]; a figure that was not measured is left out.
-function goals({ rows, encoder, rss_mb: rss }) {
+export function goals({ rows, encoder, rss_mb: rss }) {
   const strata = rowOf(rows, 'strata', 8, 100);
   const ratioTo = (system) => {
     const other = rowOf(rows, system, 8, 100);
