@@ -61,7 +61,7 @@ class RootCatalog {
   virtual ~RootCatalog() = default;
   virtual Result<void> put_knowledgebase(const KnowledgebaseRow& row) = 0;  // by `id`
   virtual Result<std::vector<KnowledgebaseRow>> knowledgebases() = 0;       // ordered by `id`
-  virtual Result<void> remove_knowledgebase(const std::string& id) = 0;  // nothing: none there
+  virtual Result<void> remove_knowledgebase(const std::string& id) = 0;     // nothing: none there
   virtual Result<void> put_node(const NodeRow& row) = 0;                    // by `process`
   virtual Result<std::vector<NodeRow>> nodes() = 0;                         // ordered by `process`
 };

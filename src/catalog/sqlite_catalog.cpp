@@ -85,9 +85,9 @@ class SqliteCatalog final : public Catalog {
   }
 
   Result<void> remove_stream(const std::string& stream) override {
-    STRATA_RETURN_IF_ERROR(database_.write(
-        "DELETE FROM _strata_manifest WHERE source = 'stream:' || ?1",
-        [&stream](SqliteStatement& statement) { statement.bind(1, stream); }));
+    STRATA_RETURN_IF_ERROR(
+        database_.write("DELETE FROM _strata_manifest WHERE source = 'stream:' || ?1",
+                        [&stream](SqliteStatement& statement) { statement.bind(1, stream); }));
     return database_.write("DELETE FROM receivers WHERE stream = ?1",
                            [&stream](SqliteStatement& statement) { statement.bind(1, stream); });
   }

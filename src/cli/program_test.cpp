@@ -43,11 +43,21 @@ constexpr std::string_view kAnswer =
     R"("rows":[["Berlin",2],[null,10]],"row_count":2,"truncated":false,"read":{}})";
 
 TEST(Program, EveryCommandHasHelpWithAnExample) {
-  const std::vector<std::vector<std::string>> kCommands = {
-      {"status"},           {"kb"},       {"kb", "create"},       {"kb", "list"},
-      {"kb", "show"},       {"receiver"}, {"receiver", "create"}, {"receiver", "list"},
-      {"receiver", "show"}, {"send"},     {"receiver", "resync"}, {"kb", "delete"},
-      {"receiver", "set"},  {"receiver", "delete"}, {"query"}};
+  const std::vector<std::vector<std::string>> kCommands = {{"status"},
+                                                           {"kb"},
+                                                           {"kb", "create"},
+                                                           {"kb", "list"},
+                                                           {"kb", "show"},
+                                                           {"receiver"},
+                                                           {"receiver", "create"},
+                                                           {"receiver", "list"},
+                                                           {"receiver", "show"},
+                                                           {"send"},
+                                                           {"receiver", "resync"},
+                                                           {"kb", "delete"},
+                                                           {"receiver", "set"},
+                                                           {"receiver", "delete"},
+                                                           {"query"}};
   for (auto arguments : kCommands) {
     std::string name = "strata";
     for (const auto& word : arguments) name += " " + word;

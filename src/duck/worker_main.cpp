@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <string_view>
@@ -36,6 +37,17 @@ SandboxRules sandbox_rules(const SetUpRequest& set_up) {
                                                : readable_folders(set_up.kb_folder),
           .listed_path = set_up.kb_folder,
           .writable_folder = set_up.may_write ? set_up.writable_folder : std::string()};
+}
+
+/// Rights go by what a path leads to now: a worker that came before the generations would be
+/// refused them for life, so it ends, and the next one is asked.
+Result<void> check_generations(const SetUpRequest& set_up) {
+  std::error_code ignored;
+  if (set_up.may_write ||
+      std::filesystem::is_directory(set_up.kb_folder + "/generations", ignored)) {
+    return {};
+  }
+  return make_error(Code::kNotFound, "the knowledgebase has no generations there");
 }
 
 /// The worker's end of the conversation. Every answer closes with an end that says whether this
@@ -112,6 +124,7 @@ Result<void> serve() {
   apply_process_limits(
       {.address_space_bytes = set_up.address_space_bytes, .may_write = set_up.may_write});
   allow_cpu_time(kCpuTimePerRequest);
+  STRATA_RETURN_IF_ERROR(check_generations(set_up));
   STRATA_RETURN_IF_ERROR(enter_sandbox(sandbox_rules(set_up)));
   STRATA_ASSIGN_OR_RETURN(const auto session, WorkerSession::open(set_up.memory_bytes));
   QueryWatch watch(kSocket);

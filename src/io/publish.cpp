@@ -16,6 +16,8 @@
 namespace strata::io {
 namespace {
 
+/// An open folder is a descriptor, of which a process may have few, and many streams.
+constexpr std::size_t kHeldShardsMax = 32;
 constexpr std::string_view kLockName = ".lock";
 constexpr std::string_view kBatchSuffix = ".parquet";
 /// How often a race that somebody else must have won meanwhile is looked at again.
@@ -175,7 +177,10 @@ Result<std::shared_ptr<Directory>> Publisher::open_shard(const BatchId& id) {
 void Publisher::hold(const BatchId& id, std::shared_ptr<Directory> shard,
                      std::shared_ptr<const Folder> data) {
   const std::lock_guard lock(held_mutex_);
-  held_shards_.at(index_of_shard(shard_of(id))) = std::move(shard);
+  std::shared_ptr<Directory>& held = held_shards_.at(index_of_shard(shard_of(id)));
+  if (held) --held_count_;
+  held = held_count_ < kHeldShardsMax ? std::move(shard) : nullptr;
+  if (held) ++held_count_;
   held_data_ = std::move(data);
   published_ = true;
 }
@@ -184,6 +189,7 @@ void Publisher::let_go_if_idle() {
   const std::lock_guard lock(held_mutex_);
   if (std::exchange(published_, false)) return;
   held_shards_.fill(nullptr);
+  held_count_ = 0;
   held_data_.reset();
 }
 

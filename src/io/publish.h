@@ -176,8 +176,9 @@ class Publisher {
   std::array<std::atomic<bool>, 256> known_shards_{};
   std::mutex known_data_mutex_;
   std::vector<FileId> known_data_;
-  std::mutex held_mutex_;  // guards what follows
-  std::array<std::shared_ptr<Directory>, 256> held_shards_;
+  std::mutex held_mutex_;                                    // guards what follows
+  std::array<std::shared_ptr<Directory>, 256> held_shards_;  // kHeldShardsMax of them at most
+  std::size_t held_count_ = 0;
   std::shared_ptr<const Folder> held_data_;  // where batches without a partition went last
   bool published_ = false;                   // since let_go_if_idle()
 };
