@@ -2,20 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include "base/whole_number.h"
 
 namespace strata::api {
 
 Result<PageRequest> read_page(const http::Request& request) {
   PageRequest page{.limit = kPageDefault, .before = std::nullopt};
   if (const auto limit = request.query.find("limit"); limit != request.query.end()) {
-    const std::string& text = limit->second;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), page.limit);
-    if (error != std::errc() || end != text.data() + text.size() || page.limit < 1 ||
-        page.limit > kPageMax) {
+    const auto asked = parse_whole_number(limit->second);
+    if (!asked || *asked < 1 || *asked > kPageMax) {
       return make_error(Code::kBadRequest,
                         fmt::format("limit is a whole number from 1 to {}.", kPageMax));
     }
+    page.limit = *asked;
   }
   if (const auto before = request.query.find("before"); before != request.query.end()) {
     auto id = BatchId::parse(before->second);

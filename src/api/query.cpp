@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "api/tables.h"
 #include "base/cells.h"
 #include "base/limits.h"
+#include "base/whole_number.h"
 
 namespace strata::api {
 namespace {
@@ -74,15 +74,13 @@ Result<json::object> body_of_address(const http::Request& request) {
       body[name] = value;
       continue;
     }
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    const bool whole = error == std::errc() && end == value.data() + value.size();
-    if ((name != "max_rows" && name != "timeout_ms") || !whole) {
+    const auto number = parse_whole_number(value);
+    if ((name != "max_rows" && name != "timeout_ms") || !number) {
       return make_error(
           Code::kBadRequest,
           "A query's address takes sql, and the whole numbers max_rows and timeout_ms.");
     }
-    body[name] = number;
+    body[name] = *number;
   }
   return body;
 }

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <expected>
+#include <optional>
 #include <utility>
 
 #include "api/caller.h"
@@ -19,6 +20,15 @@ void log_failure(const Error& error, const http::Request& request) {
   if (status_of(error.code) < 500) return;
   spdlog::error("{} {} {}: {} [{}]", request.request_id, request.method, request.path,
                 error.message, error.detail);
+}
+
+/// Why the caller may not, if so. Says nothing of what there is.
+std::optional<http::Response> denial(const Operation& operation, const http::Request& request,
+                                     Services& services) {
+  const auto allowed = authorize(operation, request, services);
+  if (allowed) return std::nullopt;
+  log_failure(allowed.error(), request);
+  return problem(allowed.error(), request);
 }
 
 /// The problem as the caller may read it.
@@ -58,15 +68,11 @@ http::Handler handler(const Operation& operation, Services& services) {
   return [&operation, &services](const http::Request& request) {
     // A body may be half a minute on its way and a query a whole one at work: what was revoked
     // meanwhile is felt all the same.
-    if (const auto allowed = authorize(operation, request, services); !allowed) {
-      return problem(allowed.error(), request);
-    }
+    if (auto denied = denial(operation, request, services)) return std::move(*denied);
     auto response = operation.handle(request, services);
     if (!response) return refusal(std::move(response).error(), request, services);
     if (operation.lane == http::Lane::kQuery) {
-      if (const auto allowed = authorize(operation, request, services); !allowed) {
-        return problem(allowed.error(), request);
-      }
+      if (auto denied = denial(operation, request, services)) return std::move(*denied);
     }
     if (response->source && needs_token(operation, services)) {
       response->source = std::make_unique<SourceOfToken>(std::move(response->source), operation,
@@ -92,9 +98,8 @@ http::Admit admission(const Operation& operation, Services& services) {
   return [&operation,
           &services](const http::Request& head) -> std::expected<std::uint64_t, http::Response> {
     // Before anything else is looked at: no handler and no counter meets a caller that may not.
-    if (const auto allowed = authorize(operation, head, services); !allowed) {
-      log_failure(allowed.error(), head);
-      return std::unexpected(problem(allowed.error(), head));
+    if (auto denied = denial(operation, head, services)) {
+      return std::unexpected(std::move(*denied));
     }
     if (operation.admit == nullptr) return limits::kControlBodyBytesMax;
     const auto limit = operation.admit(head, services);

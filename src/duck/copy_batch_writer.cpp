@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/cells.h"
 #include "base/ids.h"
@@ -60,25 +60,10 @@ FileLayout layout_of(const CellSource& source) {
   return layout;
 }
 
-Error broken(std::string detail) {
-  return make_error(Code::kInternal,
-                    "The batch could not be encoded, nothing is stored; the server's log says "
-                    "why.",
-                    std::move(detail));
-}
-
-/// DuckDB would rename the second of two equal names without an error.
 Result<void> check_names(const CellSource& source) {
-  std::set<std::string> seen;
-  if (!source.batch_id_column.empty()) seen.insert(ascii_lower(source.batch_id_column));
-  for (const std::string& name : source.names) {
-    if (name.empty() || name.find('\0') != std::string::npos) {
-      return broken("a column name is empty or holds a NUL");
-    }
-    if (!seen.insert(ascii_lower(name)).second) return broken("two columns are named " + name);
-  }
-  if (seen.empty()) return broken("a file without columns");
-  return {};
+  std::vector<std::string_view> names(source.names.begin(), source.names.end());
+  if (!source.batch_id_column.empty()) names.push_back(source.batch_id_column);
+  return parquet::check_column_names(names);
 }
 
 Sql copy_statement(std::uint64_t slot, const FileLayout& layout,
@@ -115,7 +100,7 @@ class DuckBatchWriter final : public CopyBatchWriter {
 
   Result<void> write(const parquet::BatchFile& file, const std::string& path) override {
     if (file.stored_names.size() != file.cells.columns.size()) {
-      return broken("stored_names and cells.columns differ in length");
+      return parquet::cannot_encode("stored_names and cells.columns differ in length");
     }
     const CellSource source{.names = file.stored_names,
                             .cells = file.cells,
@@ -154,7 +139,8 @@ class DuckBatchWriter final : public CopyBatchWriter {
     std::string bytes(std::istreambuf_iterator<char>(in), {});
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
-    if (!in || bytes.empty()) return broken("what COPY wrote could not be read back");
+    if (!in || bytes.empty())
+      return parquet::cannot_encode("what COPY wrote could not be read back");
     return bytes;
   }
 
@@ -163,7 +149,7 @@ class DuckBatchWriter final : public CopyBatchWriter {
     STRATA_RETURN_IF_ERROR(check_names(source));
     std::error_code ignored;  // a path that cannot be looked at cannot be written: COPY says why
     if (std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) {
-      return broken("something is under " + path + " already");
+      return parquet::cannot_encode("something is under " + path + " already");
     }
     const FileLayout layout = layout_of(source);
     const MemoryBudget::Share share(memory_, layout.memory_bytes);

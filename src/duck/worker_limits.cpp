@@ -15,6 +15,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "base/sanitized.h"
+
 namespace strata::duck {
 namespace {
 
@@ -90,20 +92,7 @@ void catch_crashes() {
 
 }  // namespace
 
-bool limits_address_space() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-  return false;
-#else
-  return true;
-#endif
-#else
-  return true;
-#endif
-}
+bool limits_address_space() { return !is_sanitized_build(); }
 
 void apply_process_limits(const ProcessLimits& limits) {
   static_cast<void>(::prctl(PR_SET_PDEATHSIG, SIGKILL));

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/sanitized.h"
 #include "base/unique_fd.h"
 
 namespace strata::duck {
@@ -396,20 +397,7 @@ SandboxSupport probe_sandbox() {
   return {.landlock_abi = landlock_abi(), .seccomp = has_seccomp()};
 }
 
-bool can_be_sandboxed() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-  return false;
-#else
-  return true;
-#endif
-#else
-  return true;
-#endif
-}
+bool can_be_sandboxed() { return !is_sanitized_build(); }
 
 Result<void> enter_sandbox(const SandboxRules& rules) {
   if (!can_be_sandboxed()) return {};

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/whole_number.h"
 #include "http/text.h"
 
 namespace strata::http {
@@ -152,13 +152,12 @@ Result<void> settle_framing(Head& head) {
   }
   if (lengths > 0) {
     const std::string_view text = *head.request.header("Content-Length");
-    std::uint64_t length = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+    const auto length = parse_whole_number(text);
     const bool canonical = text == "0" || !text.starts_with('0');
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size() || !canonical) {
+    if (!length || !canonical) {
       return bad("The Content-Length is not a plain decimal number.");
     }
-    head.request.content_length = length;
+    head.request.content_length = *length;
   }
   return {};
 }

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <span>
 #include <utility>
 
 #include "base/sha256.h"
+#include "base/whole_number.h"
 #include "io/numbered.h"
 
 namespace strata::io {
@@ -49,11 +49,6 @@ std::string line_of(const BatchFacts& facts) {
                      facts.body_sha256, facts.content_sha256, facts.file_sha256, facts.file_bytes);
 }
 
-bool read_number(std::string_view text, std::uint64_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 /// `line` without its end; nothing if it is none that line_of() makes.
 std::optional<BatchFacts> parse_line(std::string_view line) {
   std::array<std::string_view, kTexts> texts;
@@ -63,16 +58,21 @@ std::optional<BatchFacts> parse_line(std::string_view line) {
     texts.at(i) = line.substr(0, tab);
     line.remove_prefix(tab == std::string_view::npos ? line.size() : tab + 1);
   }
+  const auto rows = parse_whole_number(texts[4]);
+  const auto columns = parse_whole_number(texts[5]);
+  const auto file_bytes = parse_whole_number(texts[9]);
+  if (!rows || !columns || !file_bytes) return std::nullopt;
   BatchFacts facts{.batch_id = std::string(texts[0]),
                    .attempt = std::string(texts[1]),
                    .partition = std::string(texts[2]),
                    .arrived_at = std::string(texts[3]),
+                   .rows = *rows,
+                   .columns = *columns,
                    .body_sha256 = std::string(texts[6]),
                    .content_sha256 = std::string(texts[7]),
-                   .file_sha256 = std::string(texts[8])};
-  const bool numbers = read_number(texts[4], facts.rows) && read_number(texts[5], facts.columns) &&
-                       read_number(texts[9], facts.file_bytes);
-  if (!numbers || !BatchId::parse(facts.batch_id)) return std::nullopt;
+                   .file_sha256 = std::string(texts[8]),
+                   .file_bytes = *file_bytes};
+  if (!BatchId::parse(facts.batch_id)) return std::nullopt;
   return facts;
 }
 

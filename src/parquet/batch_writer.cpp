@@ -1,6 +1,7 @@
 #include "parquet/batch_writer.h"
 
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,27 @@ class PooledBatchWriter final : public BatchWriter {
 };
 
 }  // namespace
+
+Error cannot_encode(std::string detail) {
+  return make_error(Code::kInternal,
+                    "The batch could not be encoded, nothing is stored; the server's log says "
+                    "why.",
+                    std::move(detail));
+}
+
+Result<void> check_column_names(std::span<const std::string_view> names) {
+  std::set<std::string> seen;
+  for (const std::string_view name : names) {
+    if (name.empty() || name.find('\0') != std::string_view::npos) {
+      return cannot_encode("a column name is empty or holds a NUL");
+    }
+    if (!seen.insert(ascii_lower(name)).second) {
+      return cannot_encode("two columns are named " + std::string(name));
+    }
+  }
+  if (seen.empty()) return cannot_encode("a file without columns");
+  return {};
+}
 
 std::unique_ptr<BatchWriter> make_batch_writer() { return std::make_unique<PooledBatchWriter>(); }
 

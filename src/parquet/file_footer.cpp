@@ -1,21 +1,11 @@
 #include "parquet/file_footer.h"
 
 #include "parquet/compact_writer.h"
+#include "parquet/format.h"
 #include "parquet/varint.h"
 
 namespace strata::parquet {
 namespace {
-
-// parquet.thrift by name: Type, FieldRepetitionType, ConvertedType, CompressionCodec, Encoding,
-// PageType.
-constexpr std::int64_t kByteArray = 6;
-constexpr std::int64_t kOptional = 1;
-constexpr std::int64_t kUtf8 = 0;
-constexpr std::int64_t kUncompressed = 0;
-constexpr std::int64_t kZstd = 6;
-constexpr std::int64_t kPlain = 0;
-constexpr std::int64_t kRunLength = 3;
-constexpr std::int64_t kDictionaryIndices = 8;
 
 constexpr std::string_view kRootName = "strata";
 constexpr std::string_view kCreatedBy = "strata version 1.0.0";

@@ -11,8 +11,6 @@
 /// Writing what parse_footer() reads; private to this folder.
 namespace strata::parquet {
 
-inline constexpr std::string_view kMagic = "PAR1";
-
 struct FooterContent {
   std::span<const std::string_view> names;
   /// One per name; none at all in a file without rows, which then has no row group.

@@ -6,11 +6,11 @@
 #include "base/check.h"
 #include "base/sha256.h"
 #include "parquet/compact_reader.h"
+#include "parquet/format.h"
 
 namespace strata::parquet {
 namespace {
 
-constexpr std::string_view kMagic = "PAR1";
 constexpr std::size_t kLengthBytes = 4;
 constexpr std::size_t kEndBytes = kLengthBytes + kMagic.size();
 constexpr std::string_view kDigestKey = "file_sha256";

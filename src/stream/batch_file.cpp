@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 
 #include "base/limits.h"
 #include "base/sha256.h"
+#include "base/whole_number.h"
 
 namespace strata::stream {
 namespace {
@@ -29,11 +29,6 @@ std::vector<std::uint32_t> ranks_of(std::span<const std::string> names) {
   std::vector<std::uint32_t> ranks(names.size());
   for (std::uint32_t rank = 0; rank < order.size(); ++rank) ranks[order[rank]] = rank;
   return ranks;
-}
-
-bool read_number(std::string_view text, std::uint64_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
 }
 
 Result<std::string> read_tail(io::FileSystem& fs, io::Entry file, std::uint64_t file_size) {
@@ -61,12 +56,15 @@ Result<io::BatchFacts> facts_of(const parquet::Footer& footer, std::uint64_t fil
       take("batch_id", facts.batch_id) && take("attempt", facts.attempt) &&
       take("partition", facts.partition) && take("arrived_at", facts.arrived_at) &&
       take("rows", rows) && take("columns", columns) && take("body_sha256", facts.body_sha256) &&
-      take("content_sha256", facts.content_sha256) && take("file_sha256", facts.file_sha256) &&
-      read_number(rows, facts.rows) && read_number(columns, facts.columns);
-  if (!whole || footer.rows != facts.rows) {
+      take("content_sha256", facts.content_sha256) && take("file_sha256", facts.file_sha256);
+  const auto row_count = parse_whole_number(rows);
+  const auto column_count = parse_whole_number(columns);
+  if (!whole || !row_count || !column_count || footer.rows != *row_count) {
     return make_error(Code::kBadBatch, "the file is no batch of Strata's",
                       "its metadata is incomplete or its row count differs");
   }
+  facts.rows = *row_count;
+  facts.columns = *column_count;
   facts.file_bytes = file_bytes;
   return facts;
 }
