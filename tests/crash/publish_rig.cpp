@@ -54,14 +54,17 @@ constexpr int kTries = 20;
 constexpr std::string_view kGenerationSuffix = ".duckdb";
 constexpr std::uint64_t kGenerationBytesMax = 1 << 20;
 
-/// Old enough for every generation to be collected, however young its file.
+/// Once it is late every generation is old enough to be collected, however young its file. Not
+/// before: who opens sweeps the staging folder by age, and others are at work in it.
 class LateClock final : public Clock {
  public:
-  WallTime wall() const override { return clock_.wall() + std::chrono::hours(3); }
+  WallTime wall() const override { return clock_.wall() + std::chrono::hours(late_ ? 3 : 0); }
   SteadyTime steady() const override { return clock_.steady(); }
+  void be_late() { late_ = true; }
 
  private:
   SystemClock clock_;
+  bool late_ = false;
 };
 
 /// Written and flushed line by line: what is in the file was acknowledged.
@@ -194,7 +197,7 @@ class Lander {
 };
 
 int publish_generations(io::FileSystem& disk, io::FileSystem& fs, const Options& options) {
-  const LateClock clock;
+  LateClock clock;
   kb::FakeWorkerPool workers(disk);
   std::mt19937_64 random(options.seed);
   // Now and then a writer sleeps through all that the others publish.
@@ -212,6 +215,7 @@ int publish_generations(io::FileSystem& disk, io::FileSystem& fs, const Options&
     say("open", generations.error());
     return 3;
   }
+  clock.be_late();
   Acks acks(options.acks, "");
   Barrier(options.barrier, options.parties).wait();
   for (const BatchId& id : parse_ids(options.ids)) {
