@@ -128,10 +128,12 @@ Result<void> add_manifest(kb::QueryRequest& query, kb::Knowledgebase& knowledgeb
 Result<kb::QueryAnswer> answer(const kb::QueryRequest& query, kb::Knowledgebase& knowledgebase,
                                QueryStreams& streams, Services& services) {
   streams.see_to_views();
-  auto first = kb::run_query(services.workers, knowledgebase, query);
-  if (first || first.error().code != Code::kUnknownTable) return first;
-  STRATA_RETURN_IF_ERROR(streams.see_to_missing(first.error(), first.error().detail));
-  return kb::run_query(services.workers, knowledgebase, query);
+  while (true) {  // a statement may miss several tables, and is told of one at a time
+    auto answered = kb::run_query(services.workers, knowledgebase, query);
+    if (answered || answered.error().code != Code::kUnknownTable) return answered;
+    const Error& unknown = answered.error();
+    STRATA_RETURN_IF_ERROR(streams.see_to_missing(unknown, unknown.detail));
+  }
 }
 
 json::array render_columns(const duck::QueryHead& head) {

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/cells.h"
 #include "base/limits.h"
 #include "base/nearest.h"
+#include "stream/batches.h"
 
 namespace strata::api {
 namespace {
@@ -42,8 +42,6 @@ std::optional<StreamId> id_in(std::string_view table) {
   }
   return std::nullopt;
 }
-
-bool is_empty(stream::Stream& stream) { return stream.numbers().totals().files == 0; }
 
 Error nothing_landed(const stream::Stream& stream) {
   const std::string kb = stream.knowledgebase().id().str();
@@ -110,24 +108,30 @@ QueryStreams::QueryStreams(const std::string& sql, kb::Knowledgebase& knowledgeb
   }
 }
 
-bool QueryStreams::bring_up(stream::Stream& stream) {
-  if (stream.view_ready() || is_empty(stream)) return false;
-  return services_.views.want_and_wait(stream, limits::kFirstViewWait);
+void QueryStreams::see_to_views() {
+  for (stream::Stream* stream : named_) {
+    if (stream->numbers().totals().files == 0) continue;
+    services_.views.want_and_wait(*stream, limits::kFirstViewWait);
+  }
 }
 
-void QueryStreams::see_to_views() {
-  for (stream::Stream* stream : named_) bring_up(*stream);
+Result<void> QueryStreams::bring_up_missing(stream::Stream& stream, const std::string& missing) {
+  if (!seen_to_.insert(missing).second) return view_missing(stream);
+  if (stream.view_ready()) return services_.views.resync(stream);
+  if (services_.views.want_and_wait(stream, limits::kFirstViewWait)) return {};
+  return view_missing(stream);
 }
 
 Result<void> QueryStreams::see_to_missing(const Error& unknown, const std::string& missing) {
   // The stream may be another process's, and new; or nothing has landed in it.
   if (const auto id = id_in(missing)) {
     if (const auto stream = services_.streams.find(knowledgebase_, *id)) {
-      if (is_empty(**stream)) return nothing_landed(**stream);
-      if (bring_up(**stream)) return {};
-      if (!(*stream)->view_ready()) return view_missing(**stream);
-      // It was there: another process that deleted a stream of this name dropped the new one's too.
-      if (missing.starts_with(kSchema)) return services_.views.resync(**stream);
+      STRATA_ASSIGN_OR_RETURN(const bool landed, stream::has_batches(services_.stream_services.fs, **stream));
+      if (!landed) return nothing_landed(**stream);
+      // Ready, and yet missing: another process that deleted a stream of this name dropped the new
+      // one's view too. Without its schema the name is a slip for a view that is there.
+      const bool slip = (*stream)->view_ready() && !missing.starts_with(kSchema);
+      if (!slip) return bring_up_missing(**stream, missing);
     }
   }
   STRATA_ASSIGN_OR_RETURN(const auto streams, services_.streams.list(knowledgebase_));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,9 @@ class QueryStreams {
   void see_to_views();
 
   /// What to do about `missing`, the table that no generation has (`schema.name`, or nothing when
-  /// that is not known). No error: its view came up meanwhile, run the statement again. Otherwise
-  /// kViewDeferred where nothing has landed, kBusy where the view could not be made, or `unknown`
-  /// with the nearest table's name.
+  /// that is not known). No error: its view came up meanwhile, run the statement again; no table
+  /// gets that twice. Otherwise kViewDeferred where nothing has landed, kBusy where the view could
+  /// not be made, or `unknown` with the nearest table's name.
   Result<void> see_to_missing(const Error& unknown, const std::string& missing);
 
   /// The batches that the streams among `tables` held before the statement ran, so that what is
@@ -31,12 +32,13 @@ class QueryStreams {
   stream::Totals held(const std::vector<std::string>& tables) const;
 
  private:
-  bool bring_up(stream::Stream& stream);
+  Result<void> bring_up_missing(stream::Stream& stream, const std::string& missing);
 
   kb::Knowledgebase& knowledgebase_;
   Services& services_;
   std::vector<stream::Stream*> named_;
   std::map<std::string, stream::Totals> held_;  // by table
+  std::set<std::string> seen_to_;               // missing tables whose views came up
 };
 
 }  // namespace strata::api

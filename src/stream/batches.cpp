@@ -42,6 +42,13 @@ Result<std::vector<DataFile>> list_data(io::FileSystem& fs, const io::Directory&
   return files;
 }
 
+Result<bool> has_batches(io::FileSystem& fs, Stream& stream) {
+  if (stream.numbers().totals().files > 0) return true;
+  STRATA_ASSIGN_OR_RETURN(const auto data, stream.publisher().open_data(""));
+  STRATA_ASSIGN_OR_RETURN(const auto files, list_data(fs, *data));
+  return !files.empty();
+}
+
 Result<BatchPage> list_batches(io::FileSystem& fs, Stream& stream, std::size_t limit,
                                const std::optional<BatchId>& before) {
   STRATA_ASSIGN_OR_RETURN(const auto data, stream.publisher().open_data(""));

@@ -30,6 +30,10 @@ struct DataFile {
 /// listing and one look at each name.
 Result<std::vector<DataFile>> list_data(io::FileSystem& fs, const io::Directory& data);
 
+/// Whether a batch lies in `data/` now, whichever process landed it: the numbers of others come up
+/// to a second later.
+Result<bool> has_batches(io::FileSystem& fs, Stream& stream);
+
 /// Where a batch is in a stream's folder.
 std::string batch_file_name(const std::string& batch_id);
 

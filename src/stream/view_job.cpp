@@ -4,12 +4,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/limits.h"
 
 namespace strata::stream {
 namespace {
 
 constexpr std::chrono::milliseconds kResyncWait{15'000};
+constexpr std::chrono::milliseconds kLockWait{10'000};
+constexpr std::chrono::milliseconds kLockPoll{10};
 /// Of eight commit threads.
 constexpr int kLandingsWaitingMax = 2;
 
@@ -53,16 +56,40 @@ void note_in_manifest(Stream& stream) {
          "the catalog is an index; the Tables panel asks the stream itself");
 }
 
+struct Held {
+  std::unique_ptr<lock::Lease> lease;
+  Missing missing;
+};
+
+/// The lock, and what is missing under it: nothing where whoever held it made the views meanwhile,
+/// for then it is not taken at all. So processes that miss a view at once take it once in all, but
+/// for one that looked just before the other's view was there and tried just after.
+Result<Held> acquire_if_missing(kb::Knowledgebase& knowledgebase,
+                                const std::vector<Stream*>& streams, kb::Purpose purpose) {
+  const SystemClock clock;
+  const SteadyTime deadline = clock.steady() + kLockWait;
+  while (true) {
+    STRATA_ASSIGN_OR_RETURN(Missing missing, look(knowledgebase, streams));
+    if (missing.streams.empty()) return Held{};
+    const bool moved = missing.moved && purpose == kb::Purpose::kView;
+    auto lease =
+        knowledgebase.lock().acquire({.kb = knowledgebase.id().str(),
+                                      .stream = missing.streams.front()->id().str(),
+                                      .purpose = moved ? kb::Purpose::kRelocate : purpose,
+                                      .wait = {}});
+    if (lease) {
+      STRATA_ASSIGN_OR_RETURN(missing, look(knowledgebase, missing.streams));
+      return Held{std::move(lease).value(), std::move(missing)};
+    }
+    if (lease.error().code != Code::kBusy || clock.steady() >= deadline) return lease.error();
+    std::this_thread::sleep_for(kLockPoll);
+  }
+}
+
 Result<void> bring_up(kb::Knowledgebase& knowledgebase, const std::vector<Stream*>& streams,
                       kb::Purpose purpose) {
-  STRATA_ASSIGN_OR_RETURN(Missing missing, look(knowledgebase, streams));
-  if (missing.streams.empty()) return {};
-  if (missing.moved && purpose == kb::Purpose::kView) purpose = kb::Purpose::kRelocate;
-  STRATA_ASSIGN_OR_RETURN(
-      const auto lease, knowledgebase.lock().acquire({.kb = knowledgebase.id().str(),
-                                                      .stream = missing.streams.front()->id().str(),
-                                                      .purpose = purpose}));
-  STRATA_ASSIGN_OR_RETURN(missing, look(knowledgebase, missing.streams));
+  STRATA_ASSIGN_OR_RETURN(const auto held, acquire_if_missing(knowledgebase, streams, purpose));
+  const Missing& missing = held.missing;
   if (missing.streams.empty()) return {};
   std::vector<duck::Sql> ddl;
   for (const Stream* stream : missing.streams) ddl.push_back(view_ddl(*stream));

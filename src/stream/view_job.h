@@ -19,8 +19,8 @@ duck::Sql view_ddl(const Stream& stream);
 
 /// Sees to it that the newest generation of each kb holds the views of its streams. One thread runs
 /// one job per kb at a time for all streams of that kb that wait: it looks in the newest
-/// generation, takes the kb lock only if a view is missing, looks again, and publishes one
-/// generation. Thread-safe.
+/// generation, takes the kb lock only if a view is missing (and is still when the lock comes free),
+/// looks again, and publishes one generation. Thread-safe.
 class ViewJob {
  public:
   ViewJob();

@@ -77,6 +77,22 @@ TEST(ViewJob, OneLockAndOneGenerationAStreamForEver) {
   EXPECT_EQ(next.knowledgebase->generations().newest().value().number, 2U);
 }
 
+TEST(ViewJob, AViewThatTheLocksHolderMakesNeedsNoSecondLock) {
+  World world;
+  RealProcess holder(world);
+  Stream& made = holder.landed(world, "s");
+  RealProcess waiter(world);
+  Stream& wanted = waiter.landed(world, "s");
+  const auto lease = holder.knowledgebase->lock().acquire(
+      {.kb = "demo", .stream = "s", .purpose = kb::Purpose::kView});
+  ASSERT_OK(lease);
+  waiter.views->want(wanted);
+  ASSERT_OK(holder.knowledgebase->generations().publish({view_ddl(made)}));
+  EXPECT_TRUE(waiter.views->want_and_wait(wanted, kLong));
+  EXPECT_EQ(waiter.acquired("s", kb::Purpose::kView), 0U);
+  EXPECT_EQ(waiter.knowledgebase->generations().newest().value().number, 2U);
+}
+
 TEST(ViewJob, AMovedFolderGetsItsViewsAgain) {
   World world;
   {

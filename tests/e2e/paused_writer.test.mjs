@@ -2,10 +2,11 @@
 // where it lost its lease meanwhile (the kb lock only queues), nothing is lost nor overwritten.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { hasPrivateCopyOpen, isStopped, stopDdlWorker } from './ddl_worker.mjs';
 import { ageGenerations, GenerationWatch } from './generations.mjs';
 import { program, repository, start, startWith, until } from './harness.mjs';
 
@@ -24,22 +25,6 @@ const viewsOf = async (server) => (await server.rows(
     kKb, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'raw_extracted'"))
                                       .flat().toSorted();
 
-/// What `read` answers, or `otherwise` where the process has ended meanwhile.
-const unlessGone = (read, otherwise) => {
-  try {
-    return read();
-  } catch {
-    return otherwise;
-  }
-};
-const childrenOf = (pid) => unlessGone(() => readdirSync(`/proc/${pid}/task`), []).flatMap(
-    (thread) => unlessGone(() => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'), '')
-                    .split(' ').filter(Boolean).map(Number));
-const hasPrivateCopyOpen = (pid) => unlessGone(() => readdirSync(`/proc/${pid}/fd`), []).some(
-    (fd) => unlessGone(() => readlinkSync(`/proc/${pid}/fd/${fd}`), '').includes('/staging/'));
-const isStopped = (pid) => unlessGone(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '')
-                               .split(') ').at(-1).startsWith('T');
-
 /// Lands the first batch of a new stream, and stops the worker that makes its view where it has
 /// its private copy open. Answers the worker, the stream and the landing, which may still be
 /// waiting. One that was too quick counts for nothing: another stream is tried.
@@ -47,19 +32,9 @@ async function pauseDdlWorker(server) {
   for (let n = 0; n < kTries; ++n) {
     const stream = `paused${n}`;
     await server.createReceiver(kKb, stream);
-    let over = false;
-    const landing = server.land(kKb, stream, [{ a: 'first' }], 'b').finally(() => { over = true; });
-    while (!over) {
-      const worker = childrenOf(server.pid).find(hasPrivateCopyOpen);
-      if (worker !== undefined) {
-        process.kill(worker, 'SIGSTOP');
-        await until(() => isStopped(worker), 'the stop');
-        if (hasPrivateCopyOpen(worker)) return { worker, stream, landing };
-        process.kill(worker, 'SIGCONT');
-        break;
-      }
-      await new Promise(setImmediate);
-    }
+    const landing = server.land(kKb, stream, [{ a: 'first' }], 'b');
+    const worker = await stopDdlWorker(server, landing);
+    if (worker !== undefined) return { worker, stream, landing };
     await landing;
     await until(() => isReady(server, stream), 'the view');
   }

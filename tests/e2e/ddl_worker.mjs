@@ -1,0 +1,40 @@
+// The worker that runs a server's DDL, stopped where a test wants a writer that sleeps.
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { until } from './harness.mjs';
+
+/// What `read` answers, or `otherwise` where the process has ended meanwhile.
+const unlessGone = (read, otherwise) => {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
+};
+const childrenOf = (pid) => unlessGone(() => readdirSync(`/proc/${pid}/task`), []).flatMap(
+    (thread) => unlessGone(() => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'), '')
+                    .split(' ').filter(Boolean).map(Number));
+export const hasPrivateCopyOpen = (pid) =>
+    unlessGone(() => readdirSync(`/proc/${pid}/fd`), []).some(
+        (fd) => unlessGone(() => readlinkSync(`/proc/${pid}/fd/${fd}`), '').includes('/staging/'));
+export const isStopped = (pid) => unlessGone(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '')
+                                      .split(') ').at(-1).startsWith('T');
+
+/// Stops the worker that runs DDL for `server` where it has its private copy open. Answers its
+/// process id, or nothing where it was too quick: `work`, which starts it, is over then.
+export async function stopDdlWorker(server, work) {
+  let over = false;
+  const ended = work.finally(() => { over = true; });
+  while (!over) {
+    const worker = childrenOf(server.pid).find(hasPrivateCopyOpen);
+    if (worker !== undefined) {
+      process.kill(worker, 'SIGSTOP');
+      await until(() => isStopped(worker), 'the stop');
+      if (hasPrivateCopyOpen(worker)) return worker;
+      process.kill(worker, 'SIGCONT');
+      break;
+    }
+    await new Promise(setImmediate);
+  }
+  await ended;
+  return undefined;
+}
