@@ -126,7 +126,8 @@ Result<void> QueryStreams::see_to_missing(const Error& unknown, const std::strin
   // The stream may be another process's, and new; or nothing has landed in it.
   if (const auto id = id_in(missing)) {
     if (const auto stream = services_.streams.find(knowledgebase_, *id)) {
-      STRATA_ASSIGN_OR_RETURN(const bool landed, stream::has_batches(services_.stream_services.fs, **stream));
+      io::FileSystem& fs = services_.stream_services.fs;
+      STRATA_ASSIGN_OR_RETURN(const bool landed, stream::has_batches(fs, **stream));
       if (!landed) return nothing_landed(**stream);
       // Ready, and yet missing: another process that deleted a stream of this name dropped the new
       // one's view too. Without its schema the name is a slip for a view that is there.
