@@ -35,11 +35,13 @@ Result<http::Response> get_readyz(const http::Request&, Services& services) {
     reasons.emplace_back("Ingest is stopped: " + *degraded);
   }
   for (const std::string& problem : services.streams.problems()) reasons.emplace_back(problem);
+  // Lists the kbs, so that those that cannot be opened are today's.
+  const auto held_open = held_by_outsiders(services);
   for (const auto& unopened : services.knowledgebases.unopened()) {
     reasons.emplace_back("Knowledgebase " + unopened.id +
                          " cannot be opened: " + unopened.error.message);
   }
-  for (const std::string& held : held_by_outsiders(services)) reasons.emplace_back(held);
+  for (const std::string& held : held_open) reasons.emplace_back(held);
   if (!services.sandbox.whole() && !services.unsafe_queries) {
     reasons.emplace_back(duck::unsafe_queries_reason(services.sandbox));
   }

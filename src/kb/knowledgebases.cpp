@@ -303,36 +303,72 @@ class FileKnowledgebases final : public Knowledgebases {
   }
 
   /// Two folders of one root with one UUID: the one that was there first, by the root's catalog or
-  /// in this process, stays; a folder that was only renamed is no twin.
+  /// in this process, stays; a folder that was only renamed is no twin. Where neither tells them
+  /// apart, as after the catalog was lost, none is opened: batches could land in the copy.
   Result<void> refuse_twin(const KbId& id, const std::string& uuid) {
-    std::vector<std::string> others;
-    if (const auto rows = services_.root.catalog().knowledgebases()) {
-      for (const catalog::KnowledgebaseRow& row : *rows) {
-        if (row.id == id.str() && row.uuid == uuid) return {};
-        if (row.uuid == uuid) others.push_back(row.id);
-      }
+    const Listed listed = listed_with(id, uuid);
+    if (const auto first = twin_among(known_ids(), id, uuid)) return copy_of(*first);
+    if (const auto first = twin_among(listed.others, id, uuid)) {
+      return listed.itself ? one_of_two(*first) : copy_of(*first);
     }
-    {
-      const std::lock_guard lock(mutex_);
-      for (const auto& [other, known] : known_) {
-        if (known->uuid() == uuid) others.push_back(other.str());
-      }
-    }
-    for (const std::string& other : others) {
-      const auto other_id = KbId::parse(other);
-      if (!other_id) continue;
-      const auto folder = open_folder(*other_id);
-      if (!folder) continue;
-      const auto identity = read_identity(fs_, **folder, *other_id);
-      if (!identity || !*identity || (*identity)->uuid != uuid) continue;
-      return make_error(
-          Code::kConflict,
-          fmt::format("it has the UUID of knowledgebase '{}', whose copy it seems to be. "
-                      "One root holds a knowledgebase once: move one of the two folders "
-                      "out, or to another root.",
-                      other));
-    }
+    if (listed.itself) return {};
+    STRATA_ASSIGN_OR_RETURN(const auto all, ids_on_disk());
+    if (const auto twin = twin_among(all, id, uuid)) return one_of_two(*twin);
     return {};
+  }
+
+  struct Listed {
+    bool itself = false;
+    std::vector<KbId> others;
+  };
+  /// Who had `uuid` when the root's catalog was last written; nobody where it cannot be read.
+  Listed listed_with(const KbId& id, const std::string& uuid) {
+    Listed listed;
+    const auto rows = services_.root.catalog().knowledgebases();
+    if (!rows) return listed;
+    for (const catalog::KnowledgebaseRow& row : *rows) {
+      if (row.uuid != uuid) continue;
+      listed.itself |= row.id == id.str();
+      if (auto other = KbId::parse(row.id)) listed.others.push_back(*std::move(other));
+    }
+    return listed;
+  }
+
+  std::vector<KbId> known_ids() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<KbId> ids;
+    for (const auto& [id, known] : known_) ids.push_back(id);
+    return ids;
+  }
+
+  /// The first of `ids`, other than `id`, whose folder is there and has `uuid`.
+  std::optional<KbId> twin_among(const std::vector<KbId>& ids, const KbId& id,
+                                 const std::string& uuid) {
+    for (const KbId& other : ids) {
+      if (other == id) continue;
+      const auto folder = open_folder(other);
+      if (!folder) continue;
+      const auto identity = read_identity(fs_, **folder, other);
+      if (identity && *identity && (*identity)->uuid == uuid) return other;
+    }
+    return std::nullopt;
+  }
+
+  static Error copy_of(const KbId& first) {
+    return make_error(Code::kConflict,
+                      fmt::format("it has the UUID of knowledgebase '{}', whose copy it seems to "
+                                  "be. One root holds a knowledgebase once: move one of the two "
+                                  "folders out, or to another root.",
+                                  first.str()));
+  }
+
+  static Error one_of_two(const KbId& twin) {
+    return make_error(Code::kConflict,
+                      fmt::format("it has the UUID of knowledgebase '{}', and the root's list, "
+                                  "strata.sqlite, does not tell which of the two is the copy. One "
+                                  "root holds a knowledgebase once: move the copy out, or to "
+                                  "another root.",
+                                  twin.str()));
   }
 
   Result<Knowledgebase*> remember(const KbId& id, Identity identity, Folders folders,

@@ -46,6 +46,11 @@ class KnowledgebasesTest : public testing::Test {
     std::ifstream in(path_ + "/" + name);
     return {std::istreambuf_iterator<char>(in), {}};
   }
+  void copy_kb(const std::string& from, const std::string& to) const {
+    std::filesystem::copy(
+        path_ + "/kb/" + from, path_ + "/kb/" + to,
+        std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks);
+  }
   std::vector<std::string> tree(const std::string& below) const {
     std::vector<std::string> names;
     const std::filesystem::path base(path_ + "/" + below);
@@ -197,9 +202,7 @@ TEST_F(KnowledgebasesTest, ACopyBesideItsOriginalIsRefused) {
     ASSERT_OK(process.kbs->create(id("demo"), "file"));
   }
   // Its name sorts first, so that it is opened before the original.
-  std::filesystem::copy(
-      path_ + "/kb/demo", path_ + "/kb/copy",
-      std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks);
+  copy_kb("demo", "copy");
   Process process = start();
   ASSERT_OK_AND_ASSIGN(const auto listed, process.kbs->list());
   ASSERT_EQ(listed.size(), 1U);
@@ -212,6 +215,54 @@ TEST_F(KnowledgebasesTest, ACopyBesideItsOriginalIsRefused) {
   std::filesystem::rename(path_ + "/kb/demo", temp_.path() + "/away");
   Process later = start();
   EXPECT_OK(later.kbs->find(id("copy")));
+}
+
+TEST_F(KnowledgebasesTest, OfTwinsWithoutTheListThatTellsThemApartNoneIsOpened) {
+  std::string uuid;
+  {
+    Process process = start();
+    ASSERT_OK_AND_ASSIGN(const Knowledgebase* kb, process.kbs->create(id("demo"), "file"));
+    uuid = kb->uuid();
+    ASSERT_OK(process.kbs->create(id("other"), "file"));
+  }
+  copy_kb("demo", "copy");
+  for (const bool damaged : {false, true}) {
+    std::filesystem::remove(path_ + "/strata.sqlite");
+    if (damaged) std::ofstream(path_ + "/strata.sqlite") << "no database";
+    Process process = start();
+    EXPECT_THAT(ids_of(process.kbs->list()), ElementsAre("other"));
+    const auto unopened = process.kbs->unopened();
+    ASSERT_EQ(unopened.size(), 2U);
+    EXPECT_EQ(unopened[0].id, "copy");
+    EXPECT_EQ(unopened[1].id, "demo");
+    EXPECT_THAT(unopened[0].error.message, testing::HasSubstr("UUID of knowledgebase 'demo'"));
+    EXPECT_THAT(unopened[1].error.message, testing::HasSubstr("UUID of knowledgebase 'copy'"));
+    EXPECT_THAT(unopened[1].error.message, testing::HasSubstr("strata.sqlite"));
+    EXPECT_CODE(Code::kConflict, process.kbs->find(id("demo")));
+    EXPECT_CODE(Code::kConflict, process.kbs->find(id("copy")));
+    // The copy moved out: the original is it again, in the same process.
+    std::filesystem::rename(path_ + "/kb/copy", temp_.path() + "/away");
+    EXPECT_THAT(ids_of(process.kbs->list()), ElementsAre("demo", "other"));
+    EXPECT_EQ(process.kbs->find(id("demo")).value()->uuid(), uuid);
+    std::filesystem::rename(temp_.path() + "/away", path_ + "/kb/copy");
+    EXPECT_CODE(Code::kConflict, process.kbs->find(id("copy")));
+  }
+}
+
+TEST_F(KnowledgebasesTest, ACopyUnderTheNameThatItsOriginalHadIsRefused) {
+  {
+    Process process = start();
+    ASSERT_OK(process.kbs->create(id("demo"), "file"));
+  }
+  std::filesystem::rename(path_ + "/kb/demo", path_ + "/kb/renamed");
+  Process process = start();
+  ASSERT_OK(process.kbs->find(id("renamed")));
+  copy_kb("renamed", "demo");
+  // The root's catalog lists both, so a process that has not met the original opens neither.
+  EXPECT_CODE(Code::kConflict, process.kbs->find(id("demo")));
+  EXPECT_THAT(ids_of(process.kbs->list()), ElementsAre("renamed"));
+  Process later = start();
+  EXPECT_THAT(ids_of(later.kbs->list()), ElementsAre());
 }
 
 TEST_F(KnowledgebasesTest, OfTwoThatCreateAtOnceOneIsTold) {

@@ -72,11 +72,10 @@ Result<Held> acquire_if_missing(kb::Knowledgebase& knowledgebase,
     STRATA_ASSIGN_OR_RETURN(Missing missing, look(knowledgebase, streams));
     if (missing.streams.empty()) return Held{};
     const bool moved = missing.moved && purpose == kb::Purpose::kView;
-    auto lease =
-        knowledgebase.lock().acquire({.kb = knowledgebase.id().str(),
-                                      .stream = missing.streams.front()->id().str(),
-                                      .purpose = moved ? kb::Purpose::kRelocate : purpose,
-                                      .wait = {}});
+    auto lease = knowledgebase.lock().acquire({.kb = knowledgebase.id().str(),
+                                               .stream = missing.streams.front()->id().str(),
+                                               .purpose = moved ? kb::Purpose::kRelocate : purpose,
+                                               .wait = {}});
     if (lease) {
       STRATA_ASSIGN_OR_RETURN(missing, look(knowledgebase, missing.streams));
       return Held{std::move(lease).value(), std::move(missing)};
