@@ -25,8 +25,9 @@ constexpr std::uint64_t kLengthBytes = 4;
 constexpr std::uint64_t kDictionaryBytesMax = 1024UL * 1024;
 /// Past so many cells a column that hardly repeats itself is not looked at to its end.
 constexpr std::size_t kSampledCells = 8192;
-/// Below this zstd costs more time than it saves bytes, and a file takes whole blocks anyhow.
-constexpr std::uint64_t kCompressedBytesMin = 512;
+/// Measured on batches of 100 rows by 5 columns: below this zstd takes more time than all else of
+/// the encoding, to save a block of a file that costs an inode and two names anyhow.
+constexpr std::uint64_t kCompressedBytesMin = 2048;
 
 std::uint64_t plain_bytes(std::string_view text) { return kLengthBytes + text.size(); }
 
@@ -37,10 +38,8 @@ void append_plain(std::string& out, std::string_view text) {
 
 /// Of the bytes from `begin` to the end, into the length that stands before them.
 void set_length(std::string& page, std::size_t begin) {
-  const std::uint64_t length = page.size() - begin;
-  for (unsigned byte = 0; byte < kLengthBytes; ++byte) {
-    page[begin - kLengthBytes + byte] = static_cast<char>(length >> (8 * byte));
-  }
+  std::ranges::copy(length_bytes(page.size() - begin),
+                    page.begin() + static_cast<std::ptrdiff_t>(begin - kLengthBytes));
 }
 
 /// `text` up to the last whole UTF-8 character within the cut.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -15,10 +16,14 @@ inline void append_varint(std::string& out, std::uint64_t value) {
 }
 
 /// Four bytes, little-endian, as Parquet has lengths.
+inline std::array<char, 4> length_bytes(std::uint64_t length) {
+  return {static_cast<char>(length), static_cast<char>(length >> 8U),
+          static_cast<char>(length >> 16U), static_cast<char>(length >> 24U)};
+}
+
 inline void append_length(std::string& out, std::uint64_t length) {
-  for (unsigned shift = 0; shift < 32; shift += 8) {
-    out.push_back(static_cast<char>(length >> shift));
-  }
+  const auto bytes = length_bytes(length);
+  out.append(bytes.data(), bytes.size());
 }
 
 }  // namespace strata::parquet

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <numeric>
 
 #include "base/limits.h"
@@ -14,11 +16,39 @@ namespace {
 
 constexpr std::string_view kWriter = "strata 1";
 
-void append_sized(std::string& out, std::string_view text) {
-  for (unsigned shift = 0; shift < 32; shift += 8) {
-    out.push_back(static_cast<char>(text.size() >> shift));
+/// Takes a digest in long pieces: a call for each cell costs more than the hashing.
+class PiecewiseDigest {
+ public:
+  void add(std::string_view bytes) {
+    if (bytes.size() > kPieceBytes - size_) {
+      flush();
+      if (bytes.size() > kPieceBytes) return sha_.update(bytes);
+    }
+    std::memcpy(piece_.data() + size_, bytes.data(), bytes.size());
+    size_ += bytes.size();
   }
-  out += text;
+  std::string finish() {
+    flush();
+    return to_hex(sha_.finish());
+  }
+
+ private:
+  static constexpr std::size_t kPieceBytes = 16UL * 1024;
+
+  void flush() {
+    sha_.update({piece_.data(), size_});
+    size_ = 0;
+  }
+
+  Sha256 sha_;
+  std::array<char, kPieceBytes> piece_;
+  std::size_t size_ = 0;
+};
+
+/// A length as the digest has it: four bytes, little-endian.
+std::array<char, 4> sized(std::size_t length) {
+  return {static_cast<char>(length), static_cast<char>(length >> 8U),
+          static_cast<char>(length >> 16U), static_cast<char>(length >> 24U)};
 }
 
 /// For each column its place when the stored names are sorted by bytes.
@@ -87,28 +117,33 @@ parquet::KeyValues batch_key_values(const io::BatchFacts& facts, const BatchOrig
 }
 
 std::string content_sha256(const CellTable& cells, std::span<const std::string> stored_names) {
-  // The digest is taken of long pieces: a call for each cell costs more than the hashing.
-  constexpr std::size_t kPieceBytes = 32UL * 1024;
   const std::vector<std::uint32_t> ranks = ranks_of(stored_names);
-  Sha256 sha;
-  std::string piece;
-  std::vector<Field> row;
-  for (std::size_t r = 0; r < cells.row_count(); ++r) {
-    const auto fields = cells.row(r);
-    row.assign(fields.begin(), fields.end());
-    const auto rank = [&](const Field& field) { return ranks[field.column]; };
-    if (!std::ranges::is_sorted(row, {}, rank)) std::ranges::sort(row, {}, rank);
-    for (const Field& field : row) {
-      append_sized(piece, stored_names[field.column]);
-      append_sized(piece, field.text);
-    }
-    piece += "\xff\xff\xff\xff";
-    if (piece.size() < kPieceBytes) continue;
-    sha.update(piece);
-    piece.clear();
+  // A column's name with its length is the same bytes in every row.
+  std::vector<std::string> names;
+  names.reserve(stored_names.size());
+  for (const std::string& name : stored_names) {
+    const auto length = sized(name.size());
+    names.emplace_back(length.data(), length.size()).append(name);
   }
-  sha.update(piece);
-  return to_hex(sha.finish());
+  PiecewiseDigest digest;
+  const auto rank = [&](const Field& field) { return ranks[field.column]; };
+  std::vector<Field> sorted;
+  for (std::size_t r = 0; r < cells.row_count(); ++r) {
+    std::span<const Field> row = cells.row(r);
+    if (!std::ranges::is_sorted(row, {}, rank)) {
+      sorted.assign(row.begin(), row.end());
+      std::ranges::sort(sorted, {}, rank);
+      row = sorted;
+    }
+    for (const Field& field : row) {
+      digest.add(names[field.column]);
+      const auto length = sized(field.text.size());
+      digest.add({length.data(), length.size()});
+      digest.add(field.text);
+    }
+    digest.add("\xff\xff\xff\xff");
+  }
+  return digest.finish();
 }
 
 Result<std::string> read_footer_tail(io::FileSystem& fs, io::Entry file) {
