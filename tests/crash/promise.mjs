@@ -10,6 +10,8 @@ const kEnd = '<!-- end -->';
 /// Every row: a suite's report, and the unit of what it tried.
 const kFaults = [
   ['race-duplicates', 'the same id in two processes at once', 'rounds', 'races'],
+  ['duplicates-servers', 'the same, in two servers, the bodies written differently or changed',
+   'rounds', 'duplicates'],
   ['race-folds', 'the same, while claims are folded into the ledger', 'rounds', 'races'],
   ['race-exchanges', 'the same, while `data/` is exchanged', 'rounds', 'races'],
   ['race-generations', 'two writers of generations while old ones are collected', 'changes',
@@ -37,6 +39,7 @@ const kMutants = [
   ['power-no-file-sync', 'no file is synced', 'power_cut'],
   ['power-replay-without-sync', 'a replay is acknowledged without a sync of its own', 'power_cut'],
   ['power-claim-after-rename', 'the claim comes after the name', 'power_cut'],
+  ['duplicates-own-claims', 'each server has claims of its own', 'duplicates'],
   ['race-ledger-before-claim', 'the ledger is asked before the claim', 'races'],
   ['race-no-identity-check', 'nobody looks whether `data/` was exchanged', 'races'],
   ['race-sweep-deletes-claimed', 'recovery deletes what was claimed', 'races'],
