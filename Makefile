@@ -1,5 +1,5 @@
 # CONTRIBUTING.md says what each target does. PORT= and DATA= reach scripts/run as its environment.
-.PHONY: help run test build check sanitize bench crash
+.PHONY: help run test build check sanitize bench crash acceptance
 
 help:
 	@echo 'make run    build, start the server with sample data, print lines to paste (PORT= DATA=)'
@@ -9,6 +9,7 @@ help:
 	@echo 'make bench  the benchmark table and build/bench.json (BENCH_ROUNDS=1: the quick form)'
 	@echo 'make sanitize  every test under ASan + UBSan, then under TSan (long)'
 	@echo 'make crash  kills, power cuts, failing disks: the long form; writes docs/PROMISE.md'
+	@echo 'make acceptance  everything at once, with kills: 20,000 batches; restarts at size'
 
 run:
 	@scripts/run
@@ -34,6 +35,11 @@ crash:
 	@scripts/setup tests
 	@scripts/build dev
 	@scripts/crash
+
+acceptance:
+	@scripts/setup tests
+	@scripts/build release
+	@scripts/acceptance
 
 bench:
 	@scripts/bench
