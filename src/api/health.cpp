@@ -31,8 +31,8 @@ Result<http::Response> get_healthz(const http::Request&, Services&) {
 
 Result<http::Response> get_readyz(const http::Request&, Services& services) {
   json::array reasons;
-  if (const auto degraded = services.root.degraded()) {
-    reasons.emplace_back("Ingest is stopped: " + *degraded);
+  if (const auto stop = services.root.ingest_stop(0)) {
+    reasons.emplace_back("Ingest is stopped: " + stop->message);
   }
   for (const std::string& problem : services.streams.problems()) reasons.emplace_back(problem);
   // Lists the kbs, so that those that cannot be opened are today's.
@@ -46,7 +46,7 @@ Result<http::Response> get_readyz(const http::Request&, Services& services) {
     reasons.emplace_back(duck::unsafe_queries_reason(services.sandbox));
   }
   const io::ProbeReport& probe = services.root.probe();
-  const auto free = services.stream_services.fs.free_bytes(services.root.directory());
+  const auto space = services.stream_services.fs.disk_space(services.root.directory());
   const bool ready = reasons.empty();
   return json_response(ready ? 200 : 503,
                        json::object{{"ready", ready},
@@ -56,7 +56,8 @@ Result<http::Response> get_readyz(const http::Request&, Services& services) {
                                       {"exchange", probe.exchange},
                                       {"hard_links", probe.hard_links},
                                       {"directory_sync", probe.directory_sync},
-                                      {"free_bytes", free ? *free : 0},
+                                      {"free_bytes", space ? space->free_bytes : 0},
+                                      {"reserve_bytes", space ? space->reserve_bytes() : 0},
                                       {"landlock", services.sandbox.landlock_abi},
                                       {"seccomp", services.sandbox.seccomp}}}});
 }

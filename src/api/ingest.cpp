@@ -152,8 +152,9 @@ Result<std::uint64_t> admit_batch(const http::Request& head, Services& services)
   STRATA_RETURN_IF_ERROR(is_dry_run(head));
   STRATA_RETURN_IF_ERROR(check_length(head));
   STRATA_RETURN_IF_ERROR(check_media_type(head));
-  if (const auto reason = services.root.degraded()) {
-    return make_error(Code::kDegraded, "This Strata takes no batches now: " + *reason);
+  if (auto stop = services.root.ingest_stop(head.content_length.value_or(0))) {
+    stop->message = "This Strata takes no batches now: " + stop->message;
+    return *std::move(stop);
   }
   return stream->receiver().max_body_bytes;
 }

@@ -29,6 +29,7 @@ Result<http::Response> get_limits(const http::Request&, Services&) {
                                 {"header_bytes_max", kHeaderBytesMax},
                                 {"control_body_bytes_max", kControlBodyBytesMax},
                                 {"connections_max", kConnectionsMax},
+                                {"body_bytes_held_max", kBodyBytesHeldMax},
                                 {"event_subscribers_max", kEventSubscribersMax},
                                 {"header_deadline_ms", in_ms(kHeaderDeadline)},
                                 {"body_deadline_ms", in_ms(kBodyDeadline)},
@@ -41,6 +42,7 @@ Result<http::Response> get_limits(const http::Request&, Services&) {
                                 {"query_timeout_ceiling_ms", in_ms(kQueryTimeoutCeiling)},
                                 {"first_view_wait_ms", in_ms(kFirstViewWait)},
                                 {"free_bytes_reserve_min", kFreeBytesReserveMin},
+                                {"free_bytes_reserve_max", kFreeBytesReserveMax},
                             });
 }
 

@@ -6,6 +6,8 @@
 namespace strata::api {
 namespace {
 
+double to_double(std::uint64_t count) { return static_cast<double>(count); }
+
 double seconds_of(const std::string& time) {
   const auto parsed = parse_iso8601(time);
   return parsed ? std::chrono::duration<double>(parsed->time_since_epoch()).count() : 0;
@@ -76,7 +78,7 @@ Metrics::Reading generations(Services& services) {
 
 }  // namespace
 
-std::vector<Metrics::Reading> readings(Services& services, std::size_t commit_queue) {
+std::vector<Metrics::Reading> readings(Services& services, const http::Server* server) {
   std::vector<Metrics::Reading> all;
   all.push_back(lock_acquisitions(services));
   all.push_back(worker_deaths(services));
@@ -85,13 +87,26 @@ std::vector<Metrics::Reading> readings(Services& services, std::size_t commit_qu
   all.push_back({.name = "strata_commit_queue",
                  .help = "Requests waiting for a commit thread",
                  .counter = false,
-                 .samples = {{{}, static_cast<double>(commit_queue)}}});
-  if (const auto free = services.stream_services.fs.free_bytes(services.root.directory())) {
+                 .samples = {{{}, server == nullptr ? 0.0 : to_double(server->commit_queue())}}});
+  all.push_back(
+      {.name = "strata_body_bytes_held",
+       .help = "Memory of request bodies that are read, wait or are worked on",
+       .counter = false,
+       .samples = {{{}, server == nullptr ? 0.0 : to_double(server->body_bytes_held())}}});
+  if (const auto space = services.stream_services.fs.disk_space(services.root.directory())) {
     all.push_back({.name = "strata_disk_free_bytes",
                    .help = "Free space under the root",
                    .counter = false,
-                   .samples = {{{}, static_cast<double>(*free)}}});
+                   .samples = {{{}, to_double(space->free_bytes)}}});
+    all.push_back({.name = "strata_disk_reserve_bytes",
+                   .help = "Free space below which no batch is taken",
+                   .counter = false,
+                   .samples = {{{}, to_double(space->reserve_bytes())}}});
   }
+  all.push_back({.name = "strata_ingest_stopped",
+                 .help = "1 while no batch is taken; /readyz says why",
+                 .counter = false,
+                 .samples = {{{}, services.root.ingest_stop(0) ? 1.0 : 0.0}}});
   all.push_back({.name = "strata_build_info",
                  .help = "Always 1; the label names the version",
                  .counter = false,

@@ -3,6 +3,7 @@
 #include "api/caller.h"
 #include "api/handlers.h"
 #include "api/json.h"
+#include "api/problem.h"
 
 namespace strata::api {
 namespace {
@@ -19,7 +20,14 @@ json::object render_view(const stream::Stream& stream) {
   return view;
 }
 
-json::object render(stream::Stream& stream) {
+/// Whether batches are taken; of the largest one it may be told otherwise.
+json::object render_ingest(Services& services) {
+  const auto stop = services.root.ingest_stop(0);
+  if (!stop) return {{"state", "open"}};
+  return {{"state", "stopped"}, {"code", wire_name(stop->code)}, {"reason", stop->message}};
+}
+
+json::object render(stream::Stream& stream, Services& services) {
   const stream::Receiver receiver = stream.receiver();
   const stream::Totals totals = stream.numbers().totals();
   const std::string kb = stream.knowledgebase().id().str();
@@ -29,6 +37,7 @@ json::object render(stream::Stream& stream) {
   body["partition"] = receiver.partition;
   body["max_body_bytes"] = receiver.max_body_bytes;
   body["view"] = render_view(stream);
+  body["ingest"] = render_ingest(services);
   body["rows"] = totals.rows;
   body["files"] = totals.files;
   body["bytes"] = totals.bytes;
@@ -109,7 +118,7 @@ Result<http::Response> post_receiver(const http::Request& request, Services& ser
   STRATA_ASSIGN_OR_RETURN(const auto settings, read_settings(body));
   STRATA_ASSIGN_OR_RETURN(
       const auto made, services.streams.create(*knowledgebase, id, stream::changed({}, settings)));
-  return json_response(made.made ? 201 : 200, render(*made.stream));
+  return json_response(made.made ? 201 : 200, render(*made.stream, services));
 }
 
 Result<http::Response> list_receivers(const http::Request& request, Services& services) {
@@ -120,14 +129,14 @@ Result<http::Response> list_receivers(const http::Request& request, Services& se
   json::array list;
   for (stream::Stream* stream : streams) {
     const bool seen = caller.sees(knowledgebase->id().str(), stream->id().str());
-    if (seen) list.push_back(render(*stream));
+    if (seen) list.push_back(render(*stream, services));
   }
   return json_response(200, json::object{{"receivers", std::move(list)}});
 }
 
 Result<http::Response> get_receiver(const http::Request& request, Services& services) {
   STRATA_ASSIGN_OR_RETURN(stream::Stream* const stream, stream_of(request, services));
-  return json_response(200, render(*stream));
+  return json_response(200, render(*stream, services));
 }
 
 Result<http::Response> patch_receiver(const http::Request& request, Services& services) {
@@ -136,7 +145,7 @@ Result<http::Response> patch_receiver(const http::Request& request, Services& se
                           read_json_body(request, {"columns", "partition", "max_body_bytes"}));
   STRATA_ASSIGN_OR_RETURN(const auto settings, read_settings(body));
   STRATA_RETURN_IF_ERROR(services.streams.change(*stream, settings, services.own_workers));
-  return json_response(200, render(*stream));
+  return json_response(200, render(*stream, services));
 }
 
 Result<http::Response> delete_receiver(const http::Request& request, Services& services) {

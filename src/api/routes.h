@@ -21,7 +21,7 @@ http::Response error_page(const Error& error, const http::Request& head, Service
 std::optional<http::Response> guard(const http::Request& head,
                                     const std::set<std::string>& allowed_hosts);
 
-/// The readings for Metrics::on_look.
-std::vector<Metrics::Reading> readings(Services& services, std::size_t commit_queue);
+/// The readings for Metrics::on_look. `server`: null until it has started.
+std::vector<Metrics::Reading> readings(Services& services, const http::Server* server);
 
 }  // namespace strata::api

@@ -194,10 +194,8 @@ Result<void> Composition::listen() {
   hosts.insert(address_.host_name());
   options.guard = [hosts](const http::Request& head) { return api::guard(head, hosts); };
   // The first request may come before start() has returned.
-  metrics_.on_look([this] {
-    const http::Server* serving = serving_.load(std::memory_order_acquire);
-    return api::readings(*services_, serving == nullptr ? 0 : serving->commit_queue());
-  });
+  metrics_.on_look(
+      [this] { return api::readings(*services_, serving_.load(std::memory_order_acquire)); });
   STRATA_ASSIGN_OR_RETURN(server_,
                           http::Server::start(std::move(options), api::make_routes(*services_)));
   serving_.store(server_.get(), std::memory_order_release);

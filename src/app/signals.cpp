@@ -20,6 +20,7 @@ void block_stop_signals() {
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // the write answers EFBIG
 }
 
 void wait_for_stop(const std::function<void()>& each_second) {

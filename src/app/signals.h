@@ -5,7 +5,7 @@
 namespace strata::app {
 
 /// Blocks SIGTERM and SIGINT in this thread and in those it starts from now on, and ignores
-/// SIGPIPE. Call before any thread is started.
+/// SIGPIPE and SIGXFSZ. Call before any thread is started.
 void block_stop_signals();
 
 /// Waits for one of them; calls `each_second` about once a second meanwhile. From then on another

@@ -28,6 +28,9 @@ inline constexpr std::size_t kRequestTargetBytesMax = 8 * 1024;
 inline constexpr std::size_t kHeaderBytesMax = 16 * 1024;
 inline constexpr std::size_t kControlBodyBytesMax = 1024 * 1024;
 inline constexpr std::size_t kConnectionsMax = 1024;
+/// Of all request bodies that are being read, wait or are worked on. At least one of the largest
+/// fits; what passes it is a 503, so that a slow disk does not fill the memory.
+inline constexpr std::uint64_t kBodyBytesHeldMax = 128ULL * 1024 * 1024;
 inline constexpr int kEventSubscribersMax = 64;
 inline constexpr std::chrono::seconds kHeaderDeadline{10};
 inline constexpr std::chrono::seconds kBodyDeadline{30};
@@ -44,6 +47,8 @@ inline constexpr std::chrono::milliseconds kQueryTimeoutCeiling{60'000};
 
 // Landing.
 inline constexpr std::chrono::milliseconds kFirstViewWait{2'000};
+/// Free space below which no batch is taken: io/disk_space.h says how much it is of which disk.
 inline constexpr std::uint64_t kFreeBytesReserveMin = 64ULL * 1024 * 1024;
+inline constexpr std::uint64_t kFreeBytesReserveMax = 1024ULL * 1024 * 1024;
 
 }  // namespace strata::limits

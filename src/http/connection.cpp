@@ -72,6 +72,10 @@ Error busy(std::string message) { return make_error(Code::kBusy, std::move(messa
 
 Error lane_full() { return busy("The server has as much to do as it takes; try again soon."); }
 
+Error bodies_full() {
+  return busy("The server holds as much of requests under way as it takes; try again soon.");
+}
+
 Error internal_error(std::string detail) {
   return make_error(Code::kInternal, "The server failed on this request.", std::move(detail));
 }
@@ -136,7 +140,7 @@ Connection::Awaitable<void> Connection::run() {
 }
 
 Connection::Awaitable<void> Connection::refuse_connection() {
-  Exchange exchange;
+  Exchange exchange(host_.bodies);
   exchange.head.request.request_id = uuid_v7(host_.clock);
   exchange.head.request.peer = peer_;
   exchange.started = host_.clock.steady();
@@ -147,7 +151,7 @@ Connection::Awaitable<void> Connection::refuse_connection() {
 
 /// False: the connection is over.
 Connection::Awaitable<bool> Connection::serve_one() {
-  Exchange exchange;
+  Exchange exchange(host_.bodies);
   co_await read_head(exchange);
   if (exchange.open()) direct(exchange);
   if (exchange.open() && is_whole(exchange)) {
@@ -159,6 +163,7 @@ Connection::Awaitable<bool> Connection::serve_one() {
     if (exchange.open()) co_await handle(exchange);
   }
   if (exchange.gone) co_return false;
+  exchange.let_go_of_body();
   co_await reply(exchange);
   if (exchange.keep_alive) co_return true;
   if (socket_.is_open()) co_await linger();
@@ -316,6 +321,11 @@ Connection::Awaitable<void> Connection::read_body(Exchange& exchange) {
   if (!head.has_body()) co_return;
   check_declared(exchange);
   if (!exchange.open()) co_return;
+  // Nothing is set aside for what is only declared: a client that then sends nothing would hold it.
+  if (!host_.bodies.has_room_for(head.request.content_length.value_or(kBodyReadBytes))) {
+    refuse(exchange, bodies_full());
+    co_return;
+  }
   if (head.expects_continue && inbox_.empty()) {
     const bool sent = co_await send(kContinue, exchange.record.response_bytes);
     exchange.gone = !sent;
@@ -352,8 +362,12 @@ Connection::Awaitable<void> Connection::read_sized_body(Exchange& exchange) {
   const std::size_t length = take_body(exchange);
   if (body.size() == length) co_return;
   while (body.size() < length) {
-    const Received received =
-        co_await receive(body, std::min(length - body.size(), kBodyReadBytes));
+    const std::size_t piece = std::min(length - body.size(), kBodyReadBytes);
+    if (!exchange.held.make_room(body, piece, length)) {
+      refuse(exchange, bodies_full());
+      co_return;
+    }
+    const Received received = co_await receive(body, piece);
     if (received == Received::kSome) continue;
     refuse_unread(exchange, received);
     co_return;
@@ -364,8 +378,15 @@ Connection::Awaitable<void> Connection::read_sized_body(Exchange& exchange) {
 
 Connection::Awaitable<void> Connection::read_chunked_body(Exchange& exchange) {
   ChunkedDecoder decoder(exchange.body_bytes_max);
+  bool room = exchange.held.take(kBodyReadBytes);  // what the inbox grows to
   while (true) {
-    const Result<std::size_t> used = decoder.feed(inbox_, exchange.head.request.body);
+    std::string& body = exchange.head.request.body;
+    room = room && exchange.held.make_room(body, inbox_.size(), exchange.body_bytes_max);
+    if (!room) {
+      refuse(exchange, bodies_full());
+      co_return;
+    }
+    const Result<std::size_t> used = decoder.feed(inbox_, body);
     if (!used) {
       refuse(exchange, used.error());
       co_return;
@@ -420,8 +441,8 @@ void Connection::take_answer(Exchange& exchange, Made made) const {
 Result<Response> Connection::answer(Exchange& exchange) {
   Request& request = exchange.head.request;
   if (exchange.coding != ContentCoding::kIdentity) {
-    STRATA_ASSIGN_OR_RETURN(request.body,
-                            inflate_body(exchange.coding, request.body, exchange.body_bytes_max));
+    STRATA_ASSIGN_OR_RETURN(request.body, inflate_body(exchange.coding, request.body,
+                                                       exchange.body_bytes_max, exchange.held));
   }
   return exchange.route->handler(request);
 }
@@ -534,7 +555,7 @@ Connection::Awaitable<void> Connection::linger() {
   std::size_t discarded_bytes = 0;
   while (discarded_bytes < kLingerBytesMax) {
     inbox_.clear();
-    const Received received = co_await receive(inbox_, kBodyReadBytes);
+    const Received received = co_await receive(inbox_, kReadBytes);
     if (received != Received::kSome) break;
     discarded_bytes += inbox_.size();
   }

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "http/body_budget.h"
 #include "http/head.h"
 #include "http/inflate.h"
 #include "http/lane_pool.h"
@@ -34,6 +35,7 @@ struct ConnectionHost {
   LanePool& commit_lane;
   LanePool& query_lane;
   LanePool& control_lane;
+  BodyBudget& bodies;
   /// The last that is heard of a connection; on its thread.
   std::function<void(const std::shared_ptr<Connection>&)> on_end;
 };
@@ -64,7 +66,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   /// One request on its way through. Once `answer` or `gone` is set the later steps are skipped.
   struct Exchange {
+    explicit Exchange(BodyBudget& bodies) : held(bodies) {}
+
     Head head;
+    BodyBudget::Share held;  // for the body, unless it came with the head
     const Route* route = nullptr;
     std::uint64_t body_bytes_max = limits::kControlBodyBytesMax;
     ContentCoding coding = ContentCoding::kIdentity;
@@ -77,6 +82,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     AccessRecord record;
 
     bool open() const { return !gone && !answer; }
+    /// Nobody looks at it any more, though the answer may take its time to be sent.
+    void let_go_of_body() {
+      std::string().swap(head.request.body);
+      held.give_back();
+    }
   };
 
   Awaitable<void> run();

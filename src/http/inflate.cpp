@@ -45,11 +45,13 @@ Error no_memory() {
 /// What has been inflated so far.
 class Inflated {
  public:
-  explicit Inflated(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
+  Inflated(std::uint64_t bytes_max, BodyBudget::Share& share)
+      : bytes_max_(bytes_max), share_(share) {}
 
   std::array<char, 64UL * 1024>& piece() { return piece_; }
   /// The first `count` bytes of piece() are the next of the body.
   Result<void> take(std::size_t count) {
+    if (!share_.make_room(text_, count, bytes_max_)) return no_memory();
     text_.append(piece_.data(), count);
     if (text_.size() <= bytes_max_) return {};
     return body_too_large(bytes_max_, fmt::format("more than {} once inflated", bytes_max_));
@@ -58,6 +60,7 @@ class Inflated {
 
  private:
   const std::uint64_t bytes_max_;
+  BodyBudget::Share& share_;
   std::string text_;
   std::array<char, 64UL * 1024> piece_;
 };
@@ -160,10 +163,11 @@ class ZstdDecoder final : public Decoder {
   bool ready_ = false;
 };
 
-Result<std::string> inflate_with(Decoder& decoder, std::string_view body, std::uint64_t bytes_max) {
+Result<std::string> inflate_with(Decoder& decoder, std::string_view body, std::uint64_t bytes_max,
+                                 BodyBudget::Share& share) {
   const std::string_view name = decoder.name();
   // Its piece is large for a stack.
-  const auto out = std::make_unique<Inflated>(bytes_max);
+  const auto out = std::make_unique<Inflated>(bytes_max, share);
   std::string_view rest = body;
   do {
     if (rest.empty()) return cut(name);
@@ -203,14 +207,14 @@ Result<ContentCoding> content_coding(const Request& head) {
 }
 
 Result<std::string> inflate_body(ContentCoding coding, std::string_view body,
-                                 std::uint64_t bytes_max) {
+                                 std::uint64_t bytes_max, BodyBudget::Share& share) {
   if (coding == ContentCoding::kGzip) {
     GzipDecoder decoder;
-    return inflate_with(decoder, body, bytes_max);
+    return inflate_with(decoder, body, bytes_max, share);
   }
   STRATA_CHECK(coding == ContentCoding::kZstd);
   ZstdDecoder decoder;
-  return inflate_with(decoder, body, bytes_max);
+  return inflate_with(decoder, body, bytes_max, share);
 }
 
 }  // namespace strata::http

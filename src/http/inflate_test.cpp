@@ -10,6 +10,13 @@
 namespace strata::http {
 namespace {
 
+Result<std::string> inflate_body(ContentCoding coding, std::string_view body,
+                                 std::uint64_t bytes_max, std::uint64_t held_max = UINT64_MAX) {
+  BodyBudget budget(held_max);
+  BodyBudget::Share share(budget);
+  return http::inflate_body(coding, body, bytes_max, share);
+}
+
 using namespace std::string_view_literals;
 using test::compress;
 using test::gzip;
@@ -141,6 +148,9 @@ TEST(Inflate, ABombIsRefusedAtTheLimit) {
     ASSERT_FALSE(inflated);
     EXPECT_EQ(inflated.error().code, Code::kBodyTooLarge);
     EXPECT_THAT(inflated.error().message, HasSubstr("more than 1048576 once inflated"));
+    const auto held = inflate_body(coding, bomb, kMebibyte, 300'000);
+    ASSERT_FALSE(held);
+    EXPECT_EQ(held.error().code, Code::kBusy);
   }
 }
 

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "http/body_budget.h"
 #include "http/connection.h"
 #include "http/lane_pool.h"
 #include "http/router.h"
@@ -58,6 +59,7 @@ class ServerImpl final : public Server {
 
   std::uint16_t port() const override { return port_; }
   std::size_t commit_queue() const override { return commit_lane_.waiting(); }
+  std::uint64_t body_bytes_held() const override { return bodies_.held_bytes(); }
   void stop() override;
 
  private:
@@ -71,6 +73,7 @@ class ServerImpl final : public Server {
   const ServerOptions options_;
   const SystemClock system_clock_;
   const Router router_;
+  BodyBudget bodies_;
   std::uint16_t port_ = 0;
 
   std::mutex connections_mutex_;
@@ -96,6 +99,7 @@ class ServerImpl final : public Server {
 ServerImpl::ServerImpl(ServerOptions options, std::vector<Route> routes)
     : options_(std::move(options)),
       router_(std::move(routes)),
+      bodies_(options_.body_bytes_held_max),
       io_threads_(make_io_threads(options_.io_threads)),
       acceptor_(io_threads_.at(0)->context),
       commit_lane_(options_.commit_threads, options_.queue_max),
@@ -106,7 +110,7 @@ ServerImpl::ServerImpl(ServerOptions options, std::vector<Route> routes)
                options_.query_threads > 0 && options_.control_threads > 0);
   const Clock& clock = options_.clock != nullptr ? *options_.clock : system_clock_;
   host_.emplace(ConnectionHost{options_, router_, clock, commit_lane_, query_lane_, control_lane_,
-                               [this](const auto& connection) { forget(connection); }});
+                               bodies_, [this](const auto& connection) { forget(connection); }});
 }
 
 Result<void> ServerImpl::listen() {

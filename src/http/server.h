@@ -80,6 +80,7 @@ struct ServerOptions {
 
   // Settable so that tests need not wait.
   std::size_t connections_max = limits::kConnectionsMax;
+  std::uint64_t body_bytes_held_max = limits::kBodyBytesHeldMax;
   std::chrono::milliseconds header_deadline = limits::kHeaderDeadline;
   std::chrono::milliseconds body_deadline = limits::kBodyDeadline;
   std::chrono::milliseconds idle_deadline = limits::kIdleDeadline;
@@ -101,6 +102,8 @@ class Server {
   virtual std::uint16_t port() const = 0;
   /// Requests waiting for a commit thread, for strata_commit_queue.
   virtual std::size_t commit_queue() const = 0;
+  /// Of request bodies, for strata_body_bytes_held.
+  virtual std::uint64_t body_bytes_held() const = 0;
   /// Stops accepting at once, lets what is in flight finish until kStopDeadline, then cuts.
   /// Blocks, in the end for handlers that are still running. Idempotent. Not from a handler.
   virtual void stop() = 0;

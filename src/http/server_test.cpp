@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "http/compress_support.h"
 #include "http/test_support.h"
 
 namespace strata::http {
@@ -438,6 +439,73 @@ TEST(Lanes, AFullOneRefusesBeforeTheBodyWhereThereIsAdmission) {
   EXPECT_EQ(refused.ask(post("/commit", length(50'000))).status, 503);
   EXPECT_TRUE(refused.ended());
   gate.open();
+}
+
+// ---- What all bodies together may hold
+
+/// A server whose one handler waits, with room for so many bytes of bodies.
+std::unique_ptr<Server> start_with_budget(Gate& gate, std::uint64_t bytes) {
+  ServerOptions options = test_options();
+  options.body_bytes_held_max = bytes;
+  Route body = route("POST", "/body", gate.handler(), Lane::kCommit, limit(1'000'000));
+  body.takes_encodings = true;
+  return test::start(std::move(options), {std::move(body)});
+}
+
+TEST(Bodies, BeyondWhatIsHeldAreRefusedBeforeTheyAreRead) {
+  Gate gate;
+  const auto server = start_with_budget(gate, 500'000);
+  RawClient holds(server->port());
+  holds.send(post("/body", length(400'000), std::string(400'000, 'x')));
+  gate.wait_for_one();
+  // What came with its head is not counted: a read's worth at most.
+  EXPECT_LE(server->body_bytes_held(), 400'000U);
+  EXPECT_GE(server->body_bytes_held(), 380'000U);
+  RawClient refused(server->port());
+  const RawReply reply = refused.ask(post("/body", length(200'000)));
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(reply.header("Retry-After"), "1");
+  EXPECT_EQ(reply.header("Connection"), "close");
+  RawClient small(server->port());
+  small.send(post("/body", length(1'000), std::string(1'000, 'x')));
+  gate.open();
+  EXPECT_EQ(small.read().body, "through");
+  EXPECT_EQ(holds.read().body, "through");
+  EXPECT_EQ(holds.ask(post("/body", length(450'000), std::string(450'000, 'x'))).status, 200);
+  EXPECT_EQ(server->body_bytes_held(), 0U);
+}
+
+TEST(Bodies, WhatIsOnlyDeclaredHoldsNothing) {
+  Gate gate;
+  gate.open();
+  const auto server = start_with_budget(gate, 500'000);
+  RawClient idle(server->port());
+  idle.send(post("/body", length(450'000), "x"));
+  RawClient other(server->port());
+  EXPECT_EQ(other.ask(post("/body", length(400'000), std::string(400'000, 'x'))).status, 200);
+  EXPECT_LE(server->body_bytes_held(), 70'000U);
+}
+
+TEST(Bodies, ThatGrowBeyondItAreRefusedAndGiveBackWhatTheyHeld) {
+  Gate gate;
+  const auto server = start_with_budget(gate, 500'000);
+  RawClient holds(server->port());
+  holds.send(post("/body", length(300'000), std::string(300'000, 'x')));
+  gate.wait_for_one();
+  const std::uint64_t held_bytes = server->body_bytes_held();
+  RawClient chunked(server->port());
+  chunked.send(
+      post("/body", kChunked, fmt::format("{:x}\r\n{}", 900'000, std::string(250'000, 'x'))));
+  EXPECT_EQ(chunked.read().status, 503);
+  EXPECT_EQ(server->body_bytes_held(), held_bytes);
+  RawClient inflated(server->port());
+  const std::string bomb = test::gzip(std::string(900'000, 'x'));
+  const std::string headers = "Content-Encoding: gzip\r\n" + length(bomb.size());
+  EXPECT_EQ(inflated.ask(post("/body", headers, bomb)).status, 503);
+  EXPECT_EQ(server->body_bytes_held(), held_bytes);
+  gate.open();
+  EXPECT_EQ(holds.read().body, "through");
+  EXPECT_EQ(server->body_bytes_held(), 0U);
 }
 
 TEST(Lanes, RunOnTheirOwnThreads) {

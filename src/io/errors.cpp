@@ -41,6 +41,10 @@ std::string_view message_of(Code code, int error_number) {
                  ? "A lock is held elsewhere; try again soon."
                  : "The server is short of memory or open files; try again soon.";
     default:
+      if (error_number == EXDEV) {
+        return "A folder of the root is on another file system: take away what is mounted below "
+               "the root, then restart Strata.";
+      }
       return "The disk could not do what was asked; the server's log says why.";
   }
 }

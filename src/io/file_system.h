@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "io/disk_space.h"
 
 /// Everything durable goes through this port, so that a failing disk, a lost write and a kill are
 /// ordinary test inputs. `make check` fails on `::open`, `::fsync`, `::link` and `::rename` outside
@@ -127,8 +128,8 @@ class FileSystem {
   /// while it has a database open for writing. Takes no lock itself.
   virtual Result<bool> is_held_for_writing(Entry file) = 0;
 
-  /// What an unprivileged writer may still fill on the file system of `directory`.
-  virtual Result<std::uint64_t> free_bytes(const Directory& directory) = 0;
+  /// Of the file system of `directory`.
+  virtual Result<DiskSpace> disk_space(const Directory& directory) = 0;
 };
 
 }  // namespace strata::io

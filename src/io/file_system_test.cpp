@@ -461,7 +461,11 @@ TEST_P(EveryFileSystem, ALockIsOnTheFileAndNotOnItsName) {
   EXPECT_OK(fs().try_lock(in_a(".lock")));
 }
 
-TEST_P(EveryFileSystem, ReportsFreeSpace) { EXPECT_GT(fs().free_bytes(*root_).value(), 0U); }
+TEST_P(EveryFileSystem, ReportsItsSpace) {
+  ASSERT_OK_AND_ASSIGN(const DiskSpace space, fs().disk_space(*root_));
+  EXPECT_GT(space.free_bytes, 0U);
+  EXPECT_GE(space.total_bytes, space.free_bytes);
+}
 
 INSTANTIATE_TEST_SUITE_P(Kinds, EveryFileSystem,
                          ::testing::Values(Kind{"Posix", true, [] { return make_posix({}); }},

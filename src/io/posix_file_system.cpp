@@ -429,11 +429,13 @@ class PosixFileSystem final : public FileSystem {
     return shared.l_type != F_UNLCK;
   }
 
-  Result<std::uint64_t> free_bytes(const Directory& directory) override {
+  Result<DiskSpace> disk_space(const Directory& directory) override {
     struct statvfs status{};
     const int result = retry_interrupted([&] { return ::fstatvfs(fd_of(directory), &status); });
-    if (result == -1) return failed(errno, "free_bytes", directory.path());
-    return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+    if (result == -1) return failed(errno, "disk_space", directory.path());
+    const std::uint64_t kept_from_us = status.f_bfree - status.f_bavail;
+    return DiskSpace{.free_bytes = status.f_bavail * status.f_frsize,
+                     .total_bytes = (status.f_blocks - kept_from_us) * status.f_frsize};
   }
 
  private:

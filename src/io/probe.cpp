@@ -72,7 +72,6 @@ Result<ProbeReport> probe_in(FileSystem& fs, const Directory& folder) {
   STRATA_ASSIGN_OR_RETURN(report.no_replace, probe_no_replace(fs, folder));
   STRATA_ASSIGN_OR_RETURN(report.exchange, probe_exchange(fs, folder));
   STRATA_ASSIGN_OR_RETURN(report.directory_sync, can(fs.sync_directory(folder)));
-  STRATA_ASSIGN_OR_RETURN(report.free_bytes, fs.free_bytes(folder));
   return report;
 }
 

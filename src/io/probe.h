@@ -10,7 +10,6 @@ struct ProbeReport {
   bool exchange = false;        // needed by compaction only
   bool hard_links = false;      // without them ids cannot be claimed: the root is refused
   bool directory_sync = false;  // without it a 200 could be lost: the root is refused
-  std::uint64_t free_bytes = 0;
 };
 
 /// Works in a folder `_probe.<random>` of its own and leaves nothing behind, unless the process

@@ -156,15 +156,15 @@ class FileGenerations final : public Generations {
   }
 
   Result<void> check_space(std::uint64_t copy_bytes) {
-    const std::uint64_t needed = copy_bytes + limits::kFreeBytesReserveMin;
-    const auto free = fs_.free_bytes(*staging_);
-    if (!free) return failed_to(kCannotPublish, free.error());
-    if (*free >= needed) return {};
+    const auto space = fs_.disk_space(*staging_);
+    if (!space) return failed_to(kCannotPublish, space.error());
+    if (space->has_room_for(copy_bytes)) return {};
+    const std::uint64_t needed = copy_bytes + space->reserve_bytes();
     return make_error(
         Code::kDiskFull,
         fmt::format("The disk is too full to publish a version of the knowledgebase: {} MiB are "
                     "free, {} MiB are needed. Free some space and try again.",
-                    *free / kMebibyte, (needed + kMebibyte - 1) / kMebibyte));
+                    space->free_bytes / kMebibyte, (needed + kMebibyte - 1) / kMebibyte));
   }
 
   /// False: the newest was collected meanwhile, so it is not the newest any more.

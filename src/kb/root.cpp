@@ -26,6 +26,7 @@ constexpr std::uint64_t kSmallFileBytesMax = 64ULL * 1024;
 constexpr std::size_t kNodeBytesMax = 63;
 constexpr std::size_t kBootBytes = 4;
 constexpr std::chrono::seconds kDegradedLookEvery{1};
+constexpr std::uint64_t kKibibyte = 1024;
 constexpr std::string_view kCannotOpen = "The root folder could not be opened";
 
 Result<void> check_node(std::string_view node) {
@@ -190,6 +191,18 @@ class FileRoot final : public Root {
     // Short of descriptors says nothing about the disk: what was known stands.
     if (file || file.error().code != Code::kBusy) file_reason_ = reason_in(file);
     return file_reason_;
+  }
+
+  std::optional<Error> ingest_stop(std::uint64_t body_bytes) override {
+    if (auto reason = degraded()) return make_error(Code::kDegraded, *std::move(reason));
+    const auto space = fs_.disk_space(*directory_);
+    // A disk that does not even say how full it is, is for the writes to judge.
+    if (!space || space->has_room_for(body_bytes)) return std::nullopt;
+    return make_error(
+        Code::kDiskFull,
+        fmt::format("the disk has {} KiB free, and {} KiB are kept in reserve. Free some "
+                    "space: batches are taken again at once, without a restart.",
+                    space->free_bytes / kKibibyte, space->reserve_bytes() / kKibibyte));
   }
 
   void degrade(const std::string& reason) override {

@@ -47,8 +47,12 @@ class Root {
   virtual const io::ProbeReport& probe() const = 0;
   virtual catalog::RootCatalog& catalog() = 0;
 
-  /// Why ingest refuses, or nothing. What the file says is looked at at most once a second.
+  /// Why the disk is in doubt, or nothing. What the file says is looked at at most once a second.
   virtual std::optional<std::string> degraded() = 0;
+  /// Why a batch whose body has so many bytes is not taken now, or nothing. kDegraded; kDiskFull:
+  /// the reserve would be touched. The disk is looked at each time, so that batches are taken again
+  /// as soon as it has room.
+  virtual std::optional<Error> ingest_stop(std::uint64_t body_bytes) = 0;
   /// Stops ingest on this root, in every process: sticky until a restart whose probe passes. The
   /// file is best effort (the disk may be what failed), the flag in this process is not.
   virtual void degrade(const std::string& reason) = 0;

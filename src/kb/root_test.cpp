@@ -188,6 +188,24 @@ TEST_F(RootTest, DegradedHoldsInEveryProcessUntilAStartWhoseProbePasses) {
   EXPECT_EQ(here->degraded(), "fsync of a batch failed twice");
 }
 
+TEST_F(RootTest, IngestStopsWhereTheDiskHasNoRoomOrIsInDoubt) {
+  ASSERT_OK_AND_ASSIGN(const auto root, open());
+  EXPECT_EQ(root->ingest_stop(0), std::nullopt);
+  const auto full = root->ingest_stop(UINT64_MAX);
+  ASSERT_TRUE(full);
+  EXPECT_EQ(full->code, Code::kDiskFull);
+  EXPECT_THAT(full->message, HasSubstr("KiB are kept in reserve"));
+  faulty_.fail_if([](const FileCall& call) { return call.operation == Operation::kDiskSpace; },
+                  Effect::kFailBefore);
+  EXPECT_EQ(root->ingest_stop(UINT64_MAX), std::nullopt);  // the writes will tell
+  faulty_.heal();
+  root->degrade("the disk is gone");
+  const auto degraded = root->ingest_stop(UINT64_MAX);
+  ASSERT_TRUE(degraded);
+  EXPECT_EQ(degraded->code, Code::kDegraded);
+  EXPECT_EQ(degraded->message, "the disk is gone");
+}
+
 TEST_F(RootTest, TheFlagHoldsWhereTheFileCannotBeWritten) {
   ASSERT_OK_AND_ASSIGN(const auto root, open());
   faulty_.fail_if([](const FileCall&) { return true; }, Effect::kFailBefore);

@@ -1,14 +1,12 @@
-// A disk that fails, is full or is slow, and a process without descriptors, under the real server:
+// A disk whose calls fail or are slow, and a process without descriptors, under the real server:
 // no 200 that is not durable, 507 or 503 with Retry-After else, and the first POST after the fault
 // is gone lands; where the disk was in doubt (DEGRADED), after a restart.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync, writeSync }
-    from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { check, History, kNothingWrong, readView, sendLogged } from '../e2e/checker.mjs';
-import { freshFolder, missing, program, start, startWith } from '../e2e/harness.mjs';
+import { missing, startWith } from '../e2e/harness.mjs';
 import { verifyRoot } from '../e2e/independent.mjs';
 import { report } from './rig.mjs';
 import { inject } from './strace.mjs';
@@ -134,66 +132,4 @@ test('no descriptor is left', async () => {
   await expectRight(server, history);
   await server.stop();
   report({ suite: 'fault', key: 'EMFILE', fault: 'no descriptor is left', states: 1, wrong: 0 });
-});
-
-/// A server on a disk of its own, of 96 MiB, which nobody else sees and which ends with it.
-async function startOnSmallDisk() {
-  const data = freshFolder();
-  const wrapper = join(freshFolder(), 'strata');
-  writeFileSync(wrapper, [
-    '#!/bin/sh', 'export ROOT_FOLDER PROGRAM',
-    `ROOT_FOLDER='${data}' PROGRAM='${program}'`,
-    'exec unshare --mount --propagation private sh -c \'mount -t tmpfs -o size=96m tmpfs ' +
-        '"$ROOT_FOLDER" && exec "$PROGRAM" "$@"\' strata "$@"', ''].join('\n'), { mode: 0o755 });
-  return start({ data, program: wrapper });
-}
-
-function fill(file) {
-  const descriptor = openSync(file, 'w');
-  try {
-    for (const size of [1 << 20, 1 << 12]) {
-      try {
-        while (true) writeSync(descriptor, Buffer.alloc(size));
-      } catch (error) {
-        assert.equal(error.code, 'ENOSPC');
-      }
-    }
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-const kNamespaces = spawnSync('unshare', ['--mount', 'true']).status === 0;
-if (!kNamespaces) {
-  console.log('SKIPPED: a full disk (no mount namespaces: not root)');
-  assert.notEqual(process.env.STRATA_REQUIRE_ALL, '1', 'a full disk needs mount namespaces');
-  report({ suite: 'fault', key: 'full', fault: 'a full disk', skipped: 'no mount namespaces' });
-}
-test('the disk is full', { skip: !kNamespaces }, async () => {
-  const server = await startOnSmallDisk();
-  await server.createKb(kKb);
-  await server.createReceiver(kKb, kStream);
-  const history = new History();
-  await sendLogged(history, server, batch('first'));
-  const filler = `/proc/${server.pid}/root${server.data}/filler`;
-  for (let round = 0; round < 3; ++round) {
-    fill(filler);
-    // `failed/` is full as well: a bad batch is told what is wrong with it all the same.
-    const bad = await server.post(kKb, kStream, 'no JSON\n', { id: `bad-${round}` });
-    assert.equal(bad.status, 400, bad.text);
-    const sent = batch(`full-${round}`, { [`c${round}`]: 'x'.repeat(5000) });
-    expectComeAgain(await sendLogged(history, server, sent), [507]);
-    const kb = await server.control('/knowledgebase', { id: `other${round}` });
-    assert.equal(kb.status, 507, kb.text);
-    const receiver = await server.control(`/knowledgebase/${kKb}/strata/receivers`,
-                                          { stream: `other${round}` });
-    assert.equal(receiver.status, 507, receiver.text);
-    await expectRight(server, history);
-    rmSync(filler);
-    assert.equal((await sendLogged(history, server, sent)).status, 200, 'at once, same id');
-    await expectRight(server, history);
-  }
-  await server.stop();
-  report({ suite: 'fault', key: 'full', fault: 'a full disk: data, staging, `failed/`, catalog',
-           states: 3, wrong: 0 });
 });

@@ -183,8 +183,8 @@ Result<bool> MutantFileSystem::is_held_for_writing(Entry file) {
   return inner_.is_held_for_writing(file);
 }
 
-Result<std::uint64_t> MutantFileSystem::free_bytes(const Directory& directory) {
-  return inner_.free_bytes(directory);
+Result<io::DiskSpace> MutantFileSystem::disk_space(const Directory& directory) {
+  return inner_.disk_space(directory);
 }
 
 }  // namespace strata::crash

@@ -70,7 +70,7 @@ class MutantFileSystem final : public io::FileSystem {
   Result<std::string> read_link(io::Entry link) override;
   Result<std::unique_ptr<io::FileLock>> try_lock(io::Entry file) override;
   Result<bool> is_held_for_writing(io::Entry file) override;
-  Result<std::uint64_t> free_bytes(const io::Directory& directory) override;
+  Result<io::DiskSpace> disk_space(const io::Directory& directory) override;
 
  private:
   bool is(Mutant mutant) const { return options_.mutant == mutant; }

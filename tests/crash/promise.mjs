@@ -30,9 +30,16 @@ const kFaults = [
       (key) => [`fault-${key}`, `\`${key.split('-')[0]}\` answers ${key.split('-')[1]}`, 'POSTs',
                 'faults']),
   ['fault-full', 'a full disk: data, staging, `failed/`, catalog, generations', 'rounds',
-   'faults'],
+   'pressure'],
+  ['fault-reserve', 'a disk filled down to its reserve', 'states', 'pressure'],
+  ['fault-inodes', 'a disk without a free inode', 'rounds', 'pressure'],
+  ['fault-small', 'a disk of 4 MiB, filled by batches', 'batches', 'pressure'],
+  ['fault-fsize', 'a limit of the size of files', 'POSTs', 'pressure'],
+  ['fault-mount', 'another file system mounted on `_tmp/`', 'POSTs', 'pressure'],
   ['fault-EMFILE', 'no descriptor is left', 'POSTs', 'faults'],
   ['fault-slow', 'each fsync takes a fifth of a second', 'POSTs', 'faults'],
+  ['fault-slow-many', 'the same, and more bodies at once than memory is given', 'POSTs',
+   'pressure'],
 ];
 const kMutants = [
   ['power-no-directory-sync', 'no directory is synced', 'power_cut'],

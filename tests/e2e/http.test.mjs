@@ -330,7 +330,7 @@ test('healthz, readyz and metrics say what is so', async () => {
   assert.deepEqual([ready, reasons], [true, []]);
   assert.deepEqual(Object.keys(probe).sort(),
                    ['directory_sync', 'exchange', 'free_bytes', 'hard_links', 'landlock',
-                    'no_replace', 'seccomp']);
+                    'no_replace', 'reserve_bytes', 'seccomp']);
   assert.deepEqual([probe.hard_links, probe.directory_sync], [true, true]);
 
   const answer = await server.get('/metrics');
@@ -346,7 +346,8 @@ test('healthz, readyz and metrics say what is so', async () => {
   assert.ok(Math.abs(shown - Date.parse(newest) / 1000) < 0.01, `${shown}, ${newest}`);
   assert.ok(metrics['strata_generation{kb="demo"}'] >= 2);
   assert.ok(metrics.strata_ack_seconds_count >= 3);
-  assert.ok(metrics.strata_disk_free_bytes > 0);
+  assert.ok(metrics.strata_disk_free_bytes > metrics.strata_disk_reserve_bytes);
+  assert.equal(metrics.strata_ingest_stopped, 0);
   assert.ok(metrics.strata_commit_queue >= 0);
   assert.ok(Object.keys(metrics).some((key) => key.startsWith('strata_build_info{version="')));
 });

@@ -73,7 +73,7 @@ test('receivers: made, shown, listed, and made once', async () => {
   assert.equal(made.status, 201, made.text);
   const shown = {
     stream: 'sensors', columns: ['ts', 'value'], partition: 'none', max_body_bytes: 2_000_000,
-    view: { name: 'raw_extracted.stream_sensors', state: 'deferred' },
+    view: { name: 'raw_extracted.stream_sensors', state: 'deferred' }, ingest: { state: 'open' },
     rows: 0, files: 0, bytes: 0, last_landed: null, rejected: 0,
     ingest_url: '/knowledgebase/demo/strata/ingest/sensors',
   };

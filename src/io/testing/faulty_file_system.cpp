@@ -234,9 +234,9 @@ Result<std::unique_ptr<FileLock>> FaultyFileSystem::try_lock(Entry file) {
   return run(call_on(Operation::kTryLock, file), [&] { return inner_.try_lock(file); });
 }
 
-Result<std::uint64_t> FaultyFileSystem::free_bytes(const Directory& directory) {
-  return run(call_on(Operation::kFreeBytes, directory),
-             [&] { return inner_.free_bytes(directory); });
+Result<DiskSpace> FaultyFileSystem::disk_space(const Directory& directory) {
+  return run(call_on(Operation::kDiskSpace, directory),
+             [&] { return inner_.disk_space(directory); });
 }
 
 }  // namespace strata::io

@@ -38,7 +38,7 @@ enum class Operation : std::uint8_t {
   kReadLink,
   kTryLock,
   kIsHeldForWriting,
-  kFreeBytes,
+  kDiskSpace,
 };
 
 /// One call, as an observer and a fault's condition see it.
@@ -110,7 +110,7 @@ class FaultyFileSystem final : public FileSystem {
   Result<std::string> read_link(Entry link) override;
   Result<std::unique_ptr<FileLock>> try_lock(Entry file) override;
   Result<bool> is_held_for_writing(Entry file) override;
-  Result<std::uint64_t> free_bytes(const Directory& directory) override;
+  Result<DiskSpace> disk_space(const Directory& directory) override;
 
  private:
   struct Fault {

@@ -20,7 +20,8 @@ constexpr mode_t kFileMode = 0640;
 constexpr mode_t kDirectoryMode = 0750;
 constexpr std::size_t kNameBytesMax = 255;
 constexpr int kSymlinksMax = 40;  // on the way of one path, as in Linux
-constexpr std::uint64_t kFreeBytesAtFirst = 1ULL << 40;
+/// So small that the reserve of it is the least there is, kFreeBytesReserveMin.
+constexpr std::uint64_t kDiskBytes = 1ULL << 30;
 
 std::deque<std::string> split_path(const std::string& path) {
   std::deque<std::string> parts;
@@ -75,7 +76,7 @@ class MemFileSystem::Lock final : public FileLock {
 
 MemFileSystem::MemFileSystem(const Clock* clock)
     : clock_(clock != nullptr ? *clock : system_clock_) {
-  disk_.free_bytes = kFreeBytesAtFirst;
+  disk_.free_bytes = kDiskBytes;
   const ino_t root = make_node(FileType::kDirectory, {.bytes = {}, .mode = kDirectoryMode});
   STRATA_CHECK(root == kRoot);
   node(root).parent = root;
@@ -374,10 +375,10 @@ Result<void> MemFileSystem::sync_directory(const Directory& directory) {
   return {};
 }
 
-Result<std::uint64_t> MemFileSystem::free_bytes(const Directory& directory) {
+Result<DiskSpace> MemFileSystem::disk_space(const Directory& directory) {
   const std::lock_guard lock(mutex_);
-  STRATA_RETURN_IF_ERROR(inode_of("free_bytes", directory));
-  return disk_.free_bytes;
+  STRATA_RETURN_IF_ERROR(inode_of("disk_space", directory));
+  return DiskSpace{.free_bytes = disk_.free_bytes, .total_bytes = kDiskBytes};
 }
 
 // --- files ---------------------------------------------------------------------------------------

@@ -44,8 +44,8 @@ class MemFileSystem final : public FileSystem {
   /// Opens `path`, with every missing folder on the way made, durably.
   Result<std::unique_ptr<Directory>> make_path(const std::string& path);
 
-  /// What free_bytes answers from now on; write_new refuses more than that with kDiskFull. Writing
-  /// does not use it up.
+  /// What disk_space calls free from now on; write_new refuses more than that with kDiskFull.
+  /// Writing does not use it up.
   void set_free_bytes(std::uint64_t bytes);
 
   Result<std::unique_ptr<Directory>> open_directory(const std::string& path) override;
@@ -73,7 +73,7 @@ class MemFileSystem final : public FileSystem {
   Result<std::unique_ptr<FileLock>> try_lock(Entry file) override;
   /// Nobody but this process is here.
   Result<bool> is_held_for_writing(Entry file) override;
-  Result<std::uint64_t> free_bytes(const Directory& directory) override;
+  Result<DiskSpace> disk_space(const Directory& directory) override;
 
  private:
   class Handle;

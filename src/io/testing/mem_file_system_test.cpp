@@ -233,7 +233,7 @@ TEST_F(MemFileSystemTest, ACloneIsTheSameDiskAndGoesItsOwnWay) {
 
 TEST_F(MemFileSystemTest, ADiskCanBeFull) {
   mem_.set_free_bytes(3);
-  EXPECT_EQ(mem_.free_bytes(*a_).value(), 3U);
+  EXPECT_EQ(mem_.disk_space(*a_).value().free_bytes, 3U);
   EXPECT_CODE(Code::kDiskFull, mem_.write_new(in_a("file"), "1234"));
   EXPECT_OK(mem_.write_new(in_a("file"), "123"));
 }
