@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "io/kill_point.h"
 #include "io/numbered.h"
 #include "stream/stream.h"
 
@@ -42,9 +43,11 @@ Result<std::string> Quarantine::take(io::Entry from, const io::FileId& expected,
     const auto moved = fs_.rename_no_replace(from, {*folder_, target});
     if (!moved && moved.error().code == Code::kExists) continue;
     if (!moved) return moved.error();
+    io::kill_point("quarantine:after_move");
     // The new name first: a power cut must not leave neither.
     STRATA_RETURN_IF_ERROR(fs_.sync_directory(*folder_));
     STRATA_RETURN_IF_ERROR(fs_.sync_directory(from.directory));
+    io::kill_point("quarantine:after_sync");
     return told(target);
   }
   return no_name();
@@ -58,10 +61,12 @@ Result<std::string> Quarantine::replace(io::Entry bad, io::Entry good, std::stri
     const auto linked = fs_.link(good, kept);
     if (!linked && linked.error().code == Code::kExists) continue;
     if (!linked) return linked.error();
+    io::kill_point("quarantine:after_link");
     if (const auto exchanged = fs_.rename_exchange(kept, bad); !exchanged) {
       ignore(fs_.unlink(kept), "a second name of a file that has its own");
       return exchanged.error();
     }
+    io::kill_point("quarantine:after_exchange");
     STRATA_RETURN_IF_ERROR(fs_.sync_directory(*folder_));
     STRATA_RETURN_IF_ERROR(fs_.sync_directory(bad.directory));
     return told(target);

@@ -8,9 +8,9 @@
 #include <thread>
 #include <utility>
 
+#include "io/kill_point.h"
 #include "io/numbered.h"
 #include "parquet/batch_writer.h"
-#include "stream/batch_file.h"
 #include "stream/quarantine.h"
 #include "stream/verify_file.h"
 
@@ -323,15 +323,16 @@ Result<void> Verification::look_at_batch(const Name& name, const BatchId& id) {
   return {};
 }
 
-/// A copied folder turned its hard links into files: the attempt tells that they are one batch.
+/// A copied folder turned its hard links into files: the attempt tells that they are one batch. All
+/// of it is read, for a batch that loses its file in `data/` gets it from its claim.
 Result<bool> Verification::is_copy_of(const DataFile& file, const Claim& claim) {
-  FooterFactsReader reader(fs_);
-  const auto facts = reader.read({*claim.shard, file.id.str()});
-  if (!facts && facts.error().code != Code::kBadBatch && facts.error().code != Code::kIo) {
-    return facts.error();
-  }
-  return facts && facts->attempt == file.verdict.facts->attempt &&
-         facts->file_sha256 == file.verdict.facts->file_sha256;
+  STRATA_ASSIGN_OR_RETURN(const FileVerdict claimed,
+                          judge_file(fs_, {*claim.shard, file.id.str()}, file.id.str()));
+  bytes_read_ += claimed.bytes;
+  if (claimed.state == State::kGone) return true;  // the next run finds what became of it
+  return claimed.state == State::kHealthy &&
+         claimed.facts->attempt == file.verdict.facts->attempt &&
+         claimed.facts->file_sha256 == file.verdict.facts->file_sha256;
 }
 
 Result<void> Verification::look_at_healthy(const DataFile& file, const std::string& path,
@@ -443,6 +444,7 @@ Result<std::string> Verification::claim_anew(const DataFile& file) {
     return make_error(Code::kConflict, "the id was claimed meanwhile; verify again");
   }
   STRATA_RETURN_IF_ERROR(linked);
+  io::kill_point("verify:after_claim");
   STRATA_RETURN_IF_ERROR(fs_.sync_directory(*shard));
   return "its claim was made again";
 }
@@ -597,6 +599,7 @@ Result<VerifyPage> verify(const StreamServices& services, Stream& stream,
   STRATA_ASSIGN_OR_RETURN(auto page, Verification(services, stream, request).run());
   // What a run that was broken off moved is counted by the tick.
   const bool ended = request.quarantine && !page.next;
+  if (ended) io::kill_point("verify:before_recount");
   if (ended || page.finished > 0) STRATA_RETURN_IF_ERROR(stream.recount());
   return page;
 }

@@ -133,6 +133,20 @@ TEST_F(VerifyTest, EveryFlippedByteIsNamed) {
   EXPECT_THAT(named(), IsEmpty());
 }
 
+// Its footer is whole, and a look at that alone took it for a copy.
+TEST_F(VerifyTest, ADamagedCopyOfAClaimIsNamedAndMadeAgain) {
+  land("one");
+  unlink_from_claim(claim("one"));
+  EXPECT_THAT(named(), IsEmpty());
+  flip(claim("one"));
+  EXPECT_THAT(named(), ElementsAre("data/one.parquet claim"));
+  EXPECT_THAT(named(true), ElementsAre("data/one.parquet claim"));
+  EXPECT_THAT(named(), IsEmpty());
+  EXPECT_EQ(read_bytes(claim("one")), read_bytes(data("one")));
+  EXPECT_TRUE(fs::exists(folder() / "quarantine/one.claim"));
+  EXPECT_TRUE(land("one"));
+}
+
 TEST_F(VerifyTest, WhatIsCutLongerEmptyOrForeignIsNamed) {
   for (const char* id : {"a-good", "b-cut", "c-long", "d-empty", "e-other"}) land(id);
   const std::string good = read_bytes(data("b-cut"));

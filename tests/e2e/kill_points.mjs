@@ -47,8 +47,14 @@ export const kDeleteBeforeMove = ['delete:after_row'];
 export const kDeleteFromMove = ['delete:after_move', 'delete:after_sync', 'delete:after_view'];
 export const kDeleteKb = ['delete:after_kb_move'];
 
+/// What `verify --quarantine` does to a stream's folder. verify.test.mjs dies at each, as often as
+/// it is reached.
+export const kQuarantine = ['quarantine:after_move', 'quarantine:after_sync',
+                            'quarantine:after_link', 'quarantine:after_exchange',
+                            'verify:after_claim', 'verify:before_recount'];
+
 export const kAll = [...new Set([
   ...kBeforeClaim, ...kFromClaim, ...kReplay, ...kRace, ...kRecovery, ...kRegistry, ...kCheckpoint,
   ...kReceiverBeforeClaim, ...kReceiverFromClaim, ...kView, ...kCollect,
-  ...kDeleteBeforeMove, ...kDeleteFromMove, ...kDeleteKb,
+  ...kDeleteBeforeMove, ...kDeleteFromMove, ...kDeleteKb, ...kQuarantine,
 ])];

@@ -2,11 +2,14 @@
 // names it; quarantine by the running server makes the stream answer again, and the batch can be
 // sent again.
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync }
-  from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync,
+         writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { freshFolder, ndjson, run, start, startWith, until } from './harness.mjs';
+import { sha256 } from './checker.mjs';
+import { freshFolder, kKillPointExit, ndjson, run, start, startWith, until } from './harness.mjs';
+import { countStream } from './independent.mjs';
+import { kQuarantine } from './kill_points.mjs';
 
 const kStream = 'SELECT * FROM raw_extracted.stream_weather ORDER BY n';
 const rowsOf = (id) => [1, 2, 3].map((n) => ({ n: `${id}-${n}`, text: 'x'.repeat(40 * n) }));
@@ -73,23 +76,134 @@ test('a damaged footer: the query says so, quarantine mends it, the batch lands'
                    ['b.claim', 'b.parquet']);
 });
 
-test('whatever a flipped byte does to a query, verify names the file', async (t) => {
-  const server = await landThree();
+/// So many positions of one file, spread evenly from the first byte to the last.
+const kFlips = 2445;
+/// Every so many of them the stream is queried too.
+const kQueryEvery = 40;
+
+test(`${kFlips} flips of one bit: verify names the file every time`, async (t) => {
+  const server = await startWith('demo', ['weather']);
+  const rows = Array.from({ length: 150 }, (_, n) => ({ n: `${n}`, text: sha256(`${n}`) }));
+  await server.land('demo', 'weather', rows, 'b');
   const file = dataOf(server, 'b');
   const good = readFileSync(file);
+  assert.ok(good.length >= kFlips, `${good.length} bytes`);
   const answers = {};
-  for (let at = 0; at < good.length; at += 41) {
-    writeFileSync(file, good);
-    flip(file, at);
+  const positions = new Set();
+  for (let n = 0; n < kFlips; ++n) {
+    const at = Math.round((n * (good.length - 1)) / (kFlips - 1));
+    positions.add(at);
+    const bad = Buffer.from(good);
+    bad[at] ^= 1 << n % 8;
+    writeFileSync(file, bad);
+    const path = '/knowledgebase/demo/strata/receivers/weather/verify';
+    const { problems } = (await server.control(path, {})).json;
+    assert.deepEqual(problems.map(({ path: named }) => named), ['data/b.parquet'], `byte ${at}`);
+    if (n % kQueryEvery !== 0) continue;
     const answer = await server.query('demo', kStream);
     answers[answer.status] = (answers[answer.status] ?? 0) + 1;
     // It may be a column's statistics or a cell's text: DuckDB cannot know.
     assert.ok([200, 503].includes(answer.status), answer.text);
-    const path = '/knowledgebase/demo/strata/receivers/weather/verify';
-    const { problems } = (await server.control(path, {})).json;
-    assert.deepEqual(problems.map(({ path: named }) => named), ['data/b.parquet'], `byte ${at}`);
   }
+  assert.equal(positions.size, kFlips);
+  assert.deepEqual([positions.has(0), positions.has(good.length - 1)], [true, true]);
+  writeFileSync(file, good);
+  const clean = await verify(server);
+  assert.equal(clean.code, 0, clean.out);
   t.diagnostic(`queries over a damaged file answered ${JSON.stringify(answers)}`);
+});
+
+// --- Kills --------------------------------------------------------------------------------------
+
+const claimOf = (server, stream, id) => join(server.streamFolder('demo', stream), 'ids',
+                                             sha256(id).slice(0, 2), id);
+
+/// The same bytes under a file of their own, as in a folder that was copied.
+function unlinkFrom(file) {
+  cpSync(file, `${file}.copy`);
+  renameSync(`${file}.copy`, file);
+}
+
+/// A stream in which quarantine has one of each to do, and a healthy batch.
+async function landAndDamage(server, stream) {
+  const data = (id) => join(server.streamFolder('demo', stream), 'data', `${id}.parquet`);
+  await server.createReceiver('demo', stream);
+  for (const id of ['bad', 'copied', 'good', 'no-claim', 'other-claim']) {
+    await server.land('demo', stream, rowsOf(id), id);
+  }
+  flip(data('bad'), 100);
+  unlinkFrom(data('copied'));
+  flip(data('copied'), 100);
+  rmSync(claimOf(server, stream, 'no-claim'));
+  unlinkFrom(claimOf(server, stream, 'other-claim'));
+  flip(claimOf(server, stream, 'other-claim'), 100);
+  writeFileSync(data('foreign'), 'no batch');
+}
+
+/// What every file of a stream holds that is or was a batch, whatever its name.
+function contents(server, stream) {
+  const folder = server.streamFolder('demo', stream);
+  return new Set(['data', 'ids', 'quarantine'].filter((name) => existsSync(join(folder, name)))
+      .flatMap((name) => readdirSync(join(folder, name), { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile() && entry.name !== '.schema.parquet')
+      .map((entry) => sha256(readFileSync(join(entry.parentPath ?? entry.path, entry.name)))));
+}
+
+/// How often verify comes to each point in such a stream.
+const kTimes = {
+  'quarantine:after_move': 4, 'quarantine:after_sync': 4, 'quarantine:after_link': 1,
+  'quarantine:after_exchange': 1, 'verify:after_claim': 1, 'verify:before_recount': 1,
+};
+
+test('quarantine dies at every kill point: nothing is lost, the next goes on', async () => {
+  assert.deepEqual(Object.keys(kTimes).sort(), [...kQuarantine].sort());
+  const server = await startWith('demo', []);
+  const deaths = kQuarantine.flatMap(
+      (point) => Array.from({ length: kTimes[point] }, (_, n) => `${point}#${n + 1}`));
+  for (const death of [...deaths, 'never']) {
+    const stream = `q_${death.replaceAll(/\W/g, '_')}`;
+    await landAndDamage(server, stream);
+    const before = contents(server, stream);
+    const quarantine = () => server.control(
+        `/knowledgebase/demo/strata/receivers/${stream}/verify`, { quarantine: true });
+    const rows = async () => (await server.rows(
+        'demo', `SELECT DISTINCT _batch_id FROM raw_extracted.stream_${stream} ORDER BY 1`)).flat();
+
+    await server.restart({ STRATA_CRASH_AT: death });
+    if (death === 'never') {
+      // One time more than is counted above, and no death: so the counts are whole.
+      assert.equal((await quarantine()).status, 200);
+      for (const point of kQuarantine) {
+        await server.restart();
+        const again = `${stream}_${point.replaceAll(/\W/g, '_')}`;
+        await landAndDamage(server, again);
+        await server.restart({ STRATA_CRASH_AT: `${point}#${kTimes[point] + 1}` });
+        const path = `/knowledgebase/demo/strata/receivers/${again}/verify`;
+        assert.equal((await server.control(path, { quarantine: true })).status, 200, point);
+      }
+    } else {
+      await assert.rejects(quarantine(), death);
+      assert.equal((await server.exited()).code, kKillPointExit, server.log);
+    }
+    const kept = contents(server, stream);
+    assert.deepEqual([...before].filter((content) => !kept.has(content)), [], death);
+
+    await server.restart();
+    assert.equal((await quarantine()).status, 200, death);
+    const after = contents(server, stream);
+    assert.deepEqual([...before].filter((content) => !after.has(content)), [], death);
+    assert.deepEqual(await rows(), ['copied', 'good', 'no-claim', 'other-claim'], death);
+    const clean = await verify(server, stream);
+    assert.equal(clean.code, 0, clean.out);
+    const numbers = async () => {
+      const { files, rows: counted, bytes } = await server.receiver('demo', stream);
+      return { files, rows: counted, bytes };
+    };
+    assert.deepEqual(await numbers(), await countStream(server.streamFolder('demo', stream)));
+    assert.equal((await server.land('demo', stream, rowsOf('bad'), 'bad')).replayed, false);
+    assert.equal((await server.land('demo', stream, rowsOf('copied'), 'copied')).replayed, true);
+    assert.equal((await numbers()).files, 5);
+  }
 });
 
 test('foreign files are moved away; in a copied kb the claims give batches back', async () => {
