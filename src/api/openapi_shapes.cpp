@@ -32,7 +32,7 @@ constexpr std::string_view kSchemas = R"json({
   "Receiver": {"stream": "string", "columns": "[string]|null", "partition": "Partition",
     "max_body_bytes": "integer", "view": "View", "ingest": "Ingest", "rows": "integer",
     "files": "integer", "bytes": "integer", "last_landed": "string|null", "rejected": "integer",
-    "advice?": "string", "ingest_url": "string"},
+    "advice?": "string", "unreadable?": "string", "ingest_url": "string"},
   "Landed": {"batch_id": "string", "rows": "integer", "columns": "integer", "bytes?": "integer",
     "file?": "string", "body_sha256": "string", "file_sha256?": "string", "arrived_at": "string",
     "replayed": "boolean", "dry_run?": "boolean"},

@@ -267,10 +267,13 @@ Result<http::Response> run_query(const http::Request& request, Services& service
       format ? run(request, *format, streams, services) : Result<kb::QueryAnswer>(format.error());
   if (!answered) {
     services.metrics.count_query(wire_name(answered.error().code));
+    if (streams) streams->note(answered.error());
     return answered.error();
   }
   // From here on the answer's body counts.
-  return render(std::move(answered).value(), *format, *streams, services);
+  auto rendered = render(std::move(answered).value(), *format, *streams, services);
+  if (!rendered) streams->note(rendered.error());
+  return rendered;
 }
 
 }  // namespace strata::api

@@ -140,6 +140,12 @@ Result<void> QueryStreams::see_to_missing(const Error& unknown, const std::strin
   return nearest ? with_nearest(unknown, *nearest) : unknown;
 }
 
+void QueryStreams::note(const Error& failure) {
+  for (stream::Stream* stream : named_) {
+    services_.unreadable_files.note(failure, *stream, services_.stream_services.fs);
+  }
+}
+
 stream::Totals QueryStreams::held(const std::vector<std::string>& tables) const {
   stream::Totals totals;
   for (const std::string& table : tables) {

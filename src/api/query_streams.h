@@ -27,6 +27,9 @@ class QueryStreams {
   /// not be made, or `unknown` with the nearest table's name.
   Result<void> see_to_missing(const Error& unknown, const std::string& missing);
 
+  /// A query failed: where it names a file of these streams, their receivers show it.
+  void note(const Error& failure);
+
   /// The batches that the streams among `tables` held before the statement ran, so that what is
   /// counted here was there to be read.
   stream::Totals held(const std::vector<std::string>& tables) const;

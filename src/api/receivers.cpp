@@ -38,13 +38,20 @@ json::object render(stream::Stream& stream, Services& services) {
   body["max_body_bytes"] = receiver.max_body_bytes;
   body["view"] = render_view(stream);
   body["ingest"] = render_ingest(services);
+  if (const auto file = services.unreadable_files.of(stream, services.stream_services.fs)) {
+    body["unreadable"] = *file;
+    body["advice"] = fmt::format(
+        "Queries fail over {}: see what it is with strata verify {} {}, and move it out of the way "
+        "with --quarantine.",
+        *file, stream.knowledgebase().id().str(), receiver.stream);
+  }
   body["rows"] = totals.rows;
   body["files"] = totals.files;
   body["bytes"] = totals.bytes;
   body["last_landed"] =
       totals.last_landed.empty() ? json::value() : json::value(totals.last_landed);
   body["rejected"] = stream.rejects().kept().count;
-  if (totals.files >= kFilesAdvice) {
+  if (totals.files >= kFilesAdvice && !body.contains("advice")) {
     body["advice"] =
         fmt::format("{} files: every query opens each of them. Larger batches keep queries fast.",
                     totals.files);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "api/metrics.h"
+#include "api/unreadable_files.h"
 #include "base/clock.h"
 #include "duck/worker_pool.h"
 #include "duck/worker_sandbox.h"
@@ -39,6 +40,7 @@ struct Services {
   duck::SandboxSupport sandbox;      // what this machine holds workers with
   bool unsafe_queries = false;       // readers' SQL is run without all of it too
   std::atomic<int> subscribers = 0;  // that are sent events now
+  UnreadableFiles unreadable_files;
 };
 
 }  // namespace strata::api

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "base/cells.h"
@@ -79,6 +80,24 @@ std::string_view file_named(std::string_view text) {
     if (!file.empty()) return file;
   }
   return {};
+}
+
+struct StreamFile {
+  std::string_view stream;
+  std::string_view path;  // below the stream's folder
+};
+
+/// Nothing: it is none of a stream, or its name cannot be shown.
+std::optional<StreamFile> stream_file(std::string_view file, std::string_view kb_folder) {
+  constexpr std::string_view kStreams = "/strata/streams/";
+  if (!file.starts_with(kb_folder) || !file.substr(kb_folder.size()).starts_with(kStreams)) {
+    return std::nullopt;
+  }
+  const std::string_view rest = file.substr(kb_folder.size() + kStreams.size());
+  const std::size_t slash = rest.find('/');
+  const bool shown = std::ranges::all_of(rest, [](char c) { return c >= ' ' && c <= '~'; });
+  if (slash == std::string_view::npos || !shown) return std::nullopt;
+  return StreamFile{rest.substr(0, slash), rest.substr(slash + 1)};
 }
 
 /// A file could not be read, or is not what its name says. The last few are what a flipped byte in
@@ -209,6 +228,14 @@ StatementFailure describe_failure(std::string_view text, const StatementContext&
     const std::string_view file = file_named(text);
     if (!context.names_files && (file.empty() || !contains(context.sql, file))) {
       const std::string_view kb = context.kb_folder.substr(context.kb_folder.rfind('/') + 1);
+      if (const auto named = stream_file(file, context.kb_folder)) {
+        return {make_error(
+            Code::kIo,
+            fmt::format("{} of the stream {} could not be read: send the query again; if it stays "
+                        "so, move the file out of the way with: strata verify {} {} --quarantine",
+                        named->path, named->stream, kb, named->stream),
+            std::string(text))};
+      }
       return {make_error(
           Code::kIo,
           fmt::format("a file of this knowledgebase could not be read: send the query again; if it "

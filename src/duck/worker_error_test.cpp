@@ -50,21 +50,21 @@ TEST(WorkerErrorTest, GivesEachFailureItsCodeAndWords) {
       {"IO Error: Cannot open file \"/srv/data/kb/demo/strata/streams/w/data/a.parquet\": No such "
        "file or directory",
        Code::kIo,
-       "a file of this knowledgebase could not be read: send the query again; if it stays so, "
-       "find the file with: strata verify demo"},
+       "data/a.parquet of the stream w could not be read: send the query again; if it stays so, "
+       "move the file out of the way with: strata verify demo w --quarantine"},
       {"Invalid Input Error: No magic bytes found at end of file "
        "'/srv/data/kb/demo/strata/streams/w/data/b.parquet'",
        Code::kIo,
-       "a file of this knowledgebase could not be read: send the query again; if it stays so, "
-       "find the file with: strata verify demo"},
+       "data/b.parquet of the stream w could not be read: send the query again; if it stays so, "
+       "move the file out of the way with: strata verify demo w --quarantine"},
       {"Invalid Error: Out of buffer", Code::kIo,
        "a file of this knowledgebase could not be read: send the query again; if it stays so, "
        "find the file with: strata verify demo"},
       {"Invalid Input Error: Failed to read file "
        "\"/srv/data/kb/demo/strata/streams/w/data/b.parquet\": Missing data page header",
        Code::kIo,
-       "a file of this knowledgebase could not be read: send the query again; if it stays so, "
-       "find the file with: strata verify demo"},
+       "data/b.parquet of the stream w could not be read: send the query again; if it stays so, "
+       "move the file out of the way with: strata verify demo w --quarantine"},
       {"IO Error: No files found that match the pattern \"/srv/data/kb/demo/strata/none.csv\"",
        Code::kSqlError, "IO Error: No files found that match the pattern \"strata/none.csv\""},
       {"Out of Memory Error: could not allocate block of size 256.0 KiB (243.9 MiB/244.1 MiB used)",

@@ -18,7 +18,7 @@ const kElsewhere = linesOf('elsewhere.txt').map((line) => {
 });
 
 /// The list may only shrink: whoever builds what a case waits for moves it and lowers this.
-const kWaiting = 42;
+const kWaiting = 38;
 
 /// Every case there is, by kind.
 const kCases = {

@@ -362,12 +362,15 @@ test('with DEGRADED in the root ingest refuses; a restart clears it', async () =
   }, 'readyz');
   assert.equal(ready.json.ready, false);
   assert.match(ready.json.reasons.join(), /somebody pulled a disk/);
+  assert.deepEqual((await own.receiver('demo', 'events')).ingest,
+                   { state: 'stopped', code: 'degraded', reason: 'somebody pulled a disk' });
   const answer = await own.post('demo', 'events', ndjson([{ a: '2' }]), { id: 'two' });
   assert.deepEqual([answer.status, answer.json.code], [503, 'degraded'], answer.text);
   assert.match(answer.headers['retry-after'], /^\d+$/);
   assert.deepEqual(await own.rows('demo', 'SELECT a FROM raw_extracted.stream_events'), [['1']]);
   await own.restart();
   assert.equal((await own.get('/readyz')).status, 200);
+  assert.deepEqual((await own.receiver('demo', 'events')).ingest, { state: 'open' });
   assert.equal((await own.land('demo', 'events', [{ a: '2' }], 'two')).replayed, false);
   await own.stop();
 });

@@ -2,8 +2,8 @@
 // names it; quarantine by the running server makes the stream answer again, and the batch can be
 // sent again.
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync,
-         writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync,
+         watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { sha256 } from './checker.mjs';
@@ -204,6 +204,83 @@ test('quarantine dies at every kill point: nothing is lost, the next goes on', a
     assert.equal((await server.land('demo', stream, rowsOf('copied'), 'copied')).replayed, true);
     assert.equal((await numbers()).files, 5);
   }
+});
+
+// STO-06
+test('a file of 0 bytes and a cut one, put into data by hand', async () => {
+  const server = await landThree();
+  await server.land('demo', 'quiet', rowsOf('q'), 'q');
+  const good = readFileSync(dataOf(server, 'a'));
+  const quiet = 'SELECT count(*) FROM raw_extracted.stream_quiet';
+  for (const [name, bytes] of [['empty', Buffer.alloc(0)],
+                               ['cut', good.subarray(0, good.length / 2)]]) {
+    writeFileSync(dataOf(server, name), bytes);
+    const failed = await server.query('demo', kStream);
+    assert.deepEqual([failed.status, failed.json.code], [503, 'io_error'], failed.text);
+    assert.match(failed.json.detail, new RegExp(`data/${name}\\.parquet of the stream weather`));
+    assert.match(failed.json.detail, /strata verify demo weather --quarantine/);
+    const { unreadable, advice, files, rows } = await server.receiver('demo', 'weather');
+    assert.deepEqual({ unreadable, files, rows },
+                     { unreadable: `data/${name}.parquet`, files: 3, rows: 9 });
+    assert.match(advice, /strata verify demo weather/);
+    assert.deepEqual(await server.rows('demo', quiet), [[3]]);
+    assert.equal((await server.receiver('demo', 'quiet')).unreadable, undefined);
+
+    const moved = await verify(server, 'weather', '--quarantine');
+    assert.equal(moved.code, 1, moved.log);
+    assert.match(moved.out, new RegExp(`data/${name}\\.parquet: .*moved to quarantine/`));
+    assert.equal((await server.rows('demo', kStream)).length, 9);
+    assert.equal((await server.receiver('demo', 'weather')).unreadable, undefined);
+  }
+  assert.equal((await verify(server)).code, 0);
+  assert.deepEqual(readdirSync(join(server.streamFolder('demo', 'weather'), 'quarantine')).sort(),
+                   ['cut.parquet', 'empty.parquet']);
+});
+
+// STO-07
+test('names in data that are none of Strata\'s', async () => {
+  const server = await landThree();
+  const data = join(server.streamFolder('demo', 'weather'), 'data');
+  const planted = ['.h.parquet', '.x.parquet.swp', '_SUCCESS', '_tmp', 'd.parquet', 'link.parquet'];
+  writeFileSync(join(data, '.x.parquet.swp'), 'an editor');
+  mkdirSync(join(data, 'd.parquet'));
+  writeFileSync(join(data, '_SUCCESS'), '');
+  cpSync(dataOf(server, 'a'), join(data, '.h.parquet'));
+  mkdirSync(join(data, '_tmp'));
+  cpSync(dataOf(server, 'a'), join(data, '_tmp/y.parquet'));
+  symlinkSync('a.parquet', join(data, 'link.parquet'));
+  const numbers = async () => {
+    const { files, rows } = await server.receiver('demo', 'weather');
+    return [files, rows];
+  };
+  const seen = async () => (await server.rows(
+      'demo', 'SELECT count(DISTINCT filename), count(*) FROM raw_extracted.stream_weather'))[0];
+  // The rule (docs/VERIFY.md): what ends in .parquet is read, nothing is counted, all is told.
+  assert.deepEqual(await numbers(), [3, 9]);
+  assert.deepEqual(await seen(), [6, 18]);
+  await server.restart();
+  assert.deepEqual(await numbers(), [3, 9]);
+  const { problems } = JSON.parse((await verify(server, 'weather', '--json')).out);
+  assert.deepEqual(problems.map(({ path, kind }) => [path, kind]),
+                   planted.map((name) => [`data/${name}`, 'foreign']));
+
+  assert.equal((await verify(server, 'weather', '--quarantine')).code, 1);
+  assert.deepEqual(await seen(), [3, 9]);
+  assert.deepEqual(await numbers(), [3, 9]);
+  assert.deepEqual(readdirSync(join(data, '../quarantine')).sort(), planted);
+  assert.equal((await verify(server)).code, 0);
+
+  // Strata itself makes no other name there on the way.
+  const made = new Set();
+  const watcher = watch(data, (event, name) => made.add(name));
+  for (let n = 0; n < 10; ++n) {
+    const rows = rowsOf(`w${n}`).map((row) => ({ ...row, [`c${n}`]: 'x' }));
+    await server.land('demo', 'weather', rows, `w${n}`);
+  }
+  const wanted = [...Array.from({ length: 10 }, (_, n) => `w${n}.parquet`), '.schema.parquet'];
+  await until(() => wanted.every((name) => made.has(name)), 'the names');
+  watcher.close();
+  assert.deepEqual([...made].sort(), wanted.sort());
 });
 
 test('foreign files are moved away; in a copied kb the claims give batches back', async () => {
