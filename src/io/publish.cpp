@@ -127,20 +127,23 @@ Result<Publisher::Folder> Publisher::open_folder(const std::string& partition) {
     return make_error(Code::kNotYet,
                       "the batch lies in a partition, which this version cannot read", partition);
   }
-  STRATA_ASSIGN_OR_RETURN(auto data, fs_.open_directory_at({*stream_, "data"}));
-  STRATA_ASSIGN_OR_RETURN(const FileStat stat, fs_.stat_handle(*data));
+  STRATA_ASSIGN_OR_RETURN(auto directory, fs_.open_directory_at({*stream_, "data"}));
+  STRATA_ASSIGN_OR_RETURN(Folder data, identified(std::move(directory)));
   {
     const std::lock_guard lock(known_data_mutex_);
-    if (std::ranges::find(known_data_, stat.id) != known_data_.end()) {
-      return Folder{std::move(data), stat.id};
-    }
+    if (std::ranges::find(known_data_, data.id) != known_data_.end()) return data;
   }
   if (auto synced = fs_.sync_directory(*stream_); !synced) {
     return degraded("the name of a data folder could not be made durable", synced.error());
   }
   const std::lock_guard lock(known_data_mutex_);
-  known_data_.push_back(stat.id);
-  return Folder{std::move(data), stat.id};
+  known_data_.push_back(data.id);
+  return data;
+}
+
+Result<Publisher::Folder> Publisher::identified(std::unique_ptr<Directory> directory) {
+  STRATA_ASSIGN_OR_RETURN(const FileStat stat, fs_.stat_handle(*directory));
+  return Folder{std::move(directory), stat.id};
 }
 
 /// A winner's is the folder that batches went into last, without a look whether its path leads to
@@ -156,28 +159,31 @@ Result<std::shared_ptr<const Publisher::Folder>> Publisher::data_folder(
 }
 
 /// As far as it is there: kNotFound.
-Result<std::shared_ptr<Directory>> Publisher::find_shard(const BatchId& id) {
+Result<std::shared_ptr<const Publisher::Folder>> Publisher::find_shard(const BatchId& id) {
   const std::string name = shard_of(id);
   {
     const std::lock_guard lock(held_mutex_);
     if (const auto& held = held_shards_.at(index_of_shard(name))) return held;
   }
-  return fs_.open_directory_at({*ids_, name});
+  STRATA_ASSIGN_OR_RETURN(auto directory, fs_.open_directory_at({*ids_, name}));
+  STRATA_ASSIGN_OR_RETURN(Folder shard, identified(std::move(directory)));
+  return std::make_shared<const Folder>(std::move(shard));
 }
 
-Result<std::shared_ptr<Directory>> Publisher::open_shard(const BatchId& id) {
+Result<std::shared_ptr<const Publisher::Folder>> Publisher::open_shard(const BatchId& id) {
   const std::string name = shard_of(id);
   std::atomic<bool>& known = known_shards_.at(index_of_shard(name));
   if (known.load(std::memory_order_acquire)) return find_shard(id);
-  STRATA_ASSIGN_OR_RETURN(auto shard, ensure_directory(fs_, {*ids_, name}));
+  STRATA_ASSIGN_OR_RETURN(auto directory, ensure_directory(fs_, {*ids_, name}));
+  STRATA_ASSIGN_OR_RETURN(Folder shard, identified(std::move(directory)));
   known.store(true, std::memory_order_release);
-  return shard;
+  return std::make_shared<const Folder>(std::move(shard));
 }
 
-void Publisher::hold(const BatchId& id, std::shared_ptr<Directory> shard,
+void Publisher::hold(const BatchId& id, std::shared_ptr<const Folder> shard,
                      std::shared_ptr<const Folder> data) {
   const std::lock_guard lock(held_mutex_);
-  std::shared_ptr<Directory>& held = held_shards_.at(index_of_shard(shard_of(id)));
+  std::shared_ptr<const Folder>& held = held_shards_.at(index_of_shard(shard_of(id)));
   if (held) --held_count_;
   held = held_count_ < kHeldShardsMax ? std::move(shard) : nullptr;
   if (held) ++held_count_;
@@ -300,7 +306,7 @@ Result<Published> Publisher::finish(const ClaimAt& claim, const BatchFacts& fact
     kill_point(role == Role::kWinner ? winner : role == Role::kLoser ? loser : finisher);
   };
   // Step 4.
-  if (auto synced = fs_.sync_directory(*claim.shard); !synced) {
+  if (auto synced = syncs_.sync(*claim.shard->directory, claim.shard->id); !synced) {
     return degraded("the disk failed to store a batch id; look at the disk, then restart Strata",
                     synced.error());
   }
@@ -318,7 +324,7 @@ Result<Published> Publisher::finish(const ClaimAt& claim, const BatchFacts& fact
   STRATA_ASSIGN_OR_RETURN(data, settle_identity(std::move(data), claim, facts));
   step("publish:after_identity", "publish_loser:after_identity", "publish_finisher:after_identity");
   // Step 6: loser and finisher too, for a name seen is not yet a name on disk (durability.md 0.4).
-  if (auto synced = fs_.sync_directory(*data->directory); !synced) {
+  if (auto synced = syncs_.sync(*data->directory, data->id); !synced) {
     return degraded(
         "the disk failed to store a batch's name; look at the disk, then restart Strata",
         synced.error());
@@ -468,7 +474,7 @@ Result<std::optional<Published>> Publisher::find(const BatchId& id) {
   std::optional<BatchFacts> claimed;
   const auto shard = find_shard(id);
   if (shard) {
-    auto facts = facts_.read({**shard, id.str()});
+    auto facts = facts_.read({*(*shard)->directory, id.str()});
     if (facts) {
       claimed = std::move(*facts);
     } else if (facts.error().code != Code::kNotFound) {

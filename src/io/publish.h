@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/ids.h"
 #include "io/batch_facts.h"
+#include "io/directory_syncs.h"
 #include "io/file_system.h"
 #include "io/ledger.h"
 
@@ -134,18 +135,19 @@ class Publisher {
   /// An id's place among the claims.
   struct ClaimAt {
     const BatchId& id;
-    std::shared_ptr<Directory> shard;
-    Entry entry() const { return {*shard, id.str()}; }
+    std::shared_ptr<const Folder> shard;
+    Entry entry() const { return {*shard->directory, id.str()}; }
   };
 
   Result<void> open_folders();
   Result<void> take_staging();
-  Result<std::shared_ptr<Directory>> open_shard(const BatchId& id);
-  Result<std::shared_ptr<Directory>> find_shard(const BatchId& id);
+  Result<std::shared_ptr<const Folder>> open_shard(const BatchId& id);
+  Result<std::shared_ptr<const Folder>> find_shard(const BatchId& id);
+  Result<Folder> identified(std::unique_ptr<Directory> directory);
   Result<Folder> open_folder(const std::string& partition);
   Result<std::shared_ptr<const Folder>> data_folder(const std::string& partition, Role role);
   /// What the next batch is to find open. Nothing: it opens them anew.
-  void hold(const BatchId& id, std::shared_ptr<Directory> shard,
+  void hold(const BatchId& id, std::shared_ptr<const Folder> shard,
             std::shared_ptr<const Folder> data);
   Result<Staged> stage(const Encode& encode);
   Result<Published> publish_staged(const BatchId& id, const Staged& staged);
@@ -176,8 +178,9 @@ class Publisher {
   std::array<std::atomic<bool>, 256> known_shards_{};
   std::mutex known_data_mutex_;
   std::vector<FileId> known_data_;
-  std::mutex held_mutex_;                                    // guards what follows
-  std::array<std::shared_ptr<Directory>, 256> held_shards_;  // kHeldShardsMax of them at most
+  DirectorySyncs syncs_{fs_};                                   // of shards and data folders
+  std::mutex held_mutex_;                                       // guards what follows
+  std::array<std::shared_ptr<const Folder>, 256> held_shards_;  // kHeldShardsMax of them at most
   std::size_t held_count_ = 0;
   std::shared_ptr<const Folder> held_data_;  // where batches without a partition went last
   bool published_ = false;                   // since let_go_if_idle()

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "base/sha256.h"
@@ -236,6 +237,9 @@ TEST_F(PublishTest, ADirectorySyncThatFailsIsNo200) {
         Effect::kFailBefore);
     EXPECT_CODE(Code::kDegraded, process.publish("a", "one")) << folder;
     EXPECT_EQ(process.degraded.size(), 1U);
+    // The kernel tells an error once: a batch whose name was in the same block would be told "ok".
+    fs.heal();
+    EXPECT_CODE(Code::kDegraded, process.publish("a", "one")) << folder;
   }
 }
 
@@ -522,7 +526,10 @@ TEST_F(PublishTest, AnyFailingCallLeavesTheIdRetryable) {
       const auto first = process.publish("a", "one");
       fired = fs.fired();
       fs.heal();
-      const auto second = process.publish("a", "one");
+      // Where the disk is in doubt the id is for whoever starts next.
+      std::optional<Process> next;
+      if (!process.degraded.empty()) next.emplace(fs, "n-2-2");
+      const auto second = (next ? *next : process).publish("a", "one");
       ASSERT_OK(second) << "call " << n;
       if (first) {
         EXPECT_EQ(second->landing, Landing::kTaken) << "call " << n;
