@@ -45,6 +45,11 @@ inline constexpr std::uint64_t kQueryRowsCeiling = 1'000'000;
 inline constexpr std::chrono::milliseconds kQueryTimeoutDefault{10'000};
 inline constexpr std::chrono::milliseconds kQueryTimeoutCeiling{60'000};
 
+// Start.
+/// Files of ended processes, of all streams, that are counted anew before the first request; the
+/// rest is counted after it, so that a start does not wait for many files.
+inline constexpr std::size_t kFilesCountedAtStart = 5'000;
+
 // Landing.
 inline constexpr std::chrono::milliseconds kFirstViewWait{2'000};
 /// Free space below which no batch is taken: io/disk_space.h says how much it is of which disk.

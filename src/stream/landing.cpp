@@ -191,7 +191,7 @@ class Attempt {
         published.facts.attempt.substr(0, published.facts.attempt.find('/'));
     if (process == stream_.process()) return;             // in_doubt() counts it
     if (stream_.publisher().is_staging(process)) return;  // it counts itself, or recovery does
-    ignore(stream_.numbers().recount(process), "the numbers are then right after a restart");
+    ignore(stream_.numbers().ended(process), "the numbers are then right after the next count");
   }
 
   Outcome reject(ndjson::Rejection rejection) {

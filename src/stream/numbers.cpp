@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <optional>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -20,7 +20,7 @@ constexpr std::string_view kSuffix = ".json";
 constexpr std::uint64_t kCheckpointBytesMax = 64 * 1024;
 constexpr std::chrono::seconds kOthersAge{1};
 
-std::optional<Totals> totals_from_json(const std::string& text) {
+std::optional<Checkpoint> checkpoint_from_json(const std::string& text) {
   boost::system::error_code error;
   const json::value value = json::parse(text, error);
   const json::object* object = error ? nullptr : value.if_object();
@@ -35,9 +35,12 @@ std::optional<Totals> totals_from_json(const std::string& text) {
   totals.rows = number("rows");
   totals.bytes = number("bytes");
   const json::value* last = object->if_contains("last_landed");
-  if (error || last == nullptr || !last->is_string()) return std::nullopt;
+  const json::value* closed = object->if_contains("closed");
+  if (error || last == nullptr || !last->is_string() || closed == nullptr || !closed->is_bool()) {
+    return std::nullopt;
+  }
   totals.last_landed = std::string_view(last->as_string());
-  return totals;
+  return Checkpoint{std::move(totals), closed->as_bool()};
 }
 
 Totals one(const io::BatchFacts& facts) {
@@ -122,23 +125,31 @@ Totals Numbers::totals() {
     }
   }
   Totals sum = own_;
-  for (const auto& [process, totals] : others_) sum.add(totals);
+  for (const auto& [process, checkpoint] : others_) sum.add(checkpoint.totals);
   return sum;
 }
 
-Result<std::map<std::string, Totals>> Numbers::read_others() {
+/// Nothing: it has none.
+Result<std::optional<Checkpoint>> Numbers::read_checkpoint(const std::string& process) {
+  const auto text = fs_.read({*folder_, process + std::string(kSuffix)}, kCheckpointBytesMax);
+  if (!text && text.error().code == Code::kNotFound) return std::nullopt;
+  if (!text) return text.error();
+  auto checkpoint = checkpoint_from_json(*text);
+  if (!checkpoint) {
+    return make_error(Code::kIo, "a checkpoint of the numbers cannot be read", process);
+  }
+  return checkpoint;
+}
+
+Result<std::map<std::string, Checkpoint>> Numbers::read_others() {
   STRATA_ASSIGN_OR_RETURN(const auto entries, fs_.list(*folder_));
-  std::map<std::string, Totals> others;
+  std::map<std::string, Checkpoint> others;
   for (const io::DirEntry& entry : entries) {
     if (!entry.name.ends_with(kSuffix)) continue;
     const std::string process = entry.name.substr(0, entry.name.size() - kSuffix.size());
     if (process == process_) continue;
-    STRATA_ASSIGN_OR_RETURN(const std::string text,
-                            fs_.read({*folder_, entry.name}, kCheckpointBytesMax));
-    const auto totals = totals_from_json(text);
-    if (!totals)
-      return make_error(Code::kIo, "a checkpoint of the numbers cannot be read", process);
-    others.emplace(process, *totals);
+    STRATA_ASSIGN_OR_RETURN(auto checkpoint, read_checkpoint(process));
+    if (checkpoint) others.emplace(process, *std::move(checkpoint));
   }
   return others;
 }
@@ -169,28 +180,97 @@ Result<void> Numbers::write(const std::string& process, const Totals& totals, bo
                                      .points = {"numbers:after_sync", "numbers:after_rename"}});
 }
 
-Result<void> Numbers::recount(const std::string& process) {
+Result<void> Numbers::ended(const std::string& process) {
+  STRATA_ASSIGN_OR_RETURN(const auto known, read_checkpoint(process));
+  if (known && !known->closed) return {};
+  return write(process, known ? known->totals : Totals{}, false);
+}
+
+Result<void> Numbers::count_ended(std::size_t& files_left) {
+  const std::lock_guard counting(count_mutex_);
+  if (!ended_count_) {
+    STRATA_ASSIGN_OR_RETURN(ended_count_, begin_count());
+    if (!ended_count_) return {};
+  }
   STRATA_ASSIGN_OR_RETURN(const auto data, publisher_.open_data(""));
-  STRATA_ASSIGN_OR_RETURN(const auto entries, fs_.list(*data));
-  const std::string prefix = process + "/";
-  Totals totals;
-  for (const io::DirEntry& entry : entries) {
-    if (entry.type != io::FileType::kFile || !entry.name.ends_with(".parquet")) continue;
-    const auto facts = facts_.read({*data, entry.name});
-    // The anchor and foreign files are no batches; `strata verify` names the latter.
-    if (!facts && facts.error().code == Code::kBadBatch) continue;
-    if (!facts) return facts.error();
-    if (facts->attempt.starts_with(prefix)) totals.add(one(*facts));
+  for (EndedCount& count = *ended_count_; count.next < count.names.size(); ++count.next) {
+    if (files_left == 0) return {};
+    --files_left;
+    STRATA_RETURN_IF_ERROR(count_file(count, {*data, count.names[count.next]}));
   }
-  if (totals.files == 0) {
-    const auto there = fs_.stat({*folder_, process + std::string(kSuffix)});
-    if (!there && there.error().code == Code::kNotFound) return {};
+  // What an error leaves half done is counted anew.
+  EndedCount count = *std::exchange(ended_count_, std::nullopt);
+  STRATA_ASSIGN_OR_RETURN(const bool whole, finish_count(count, *data));
+  if (!whole) {
+    STRATA_ASSIGN_OR_RETURN(ended_count_, begin_count());
+    return {};
   }
-  STRATA_RETURN_IF_ERROR(write(process, totals, true));
-  io::kill_point("numbers:after_recount");
   const std::lock_guard lock(mutex_);
   others_known_ = false;
   return {};
+}
+
+bool Numbers::counting() {
+  const std::lock_guard counting(count_mutex_);
+  return ended_count_.has_value();
+}
+
+/// Nothing: every process that ended is counted.
+Result<std::optional<Numbers::EndedCount>> Numbers::begin_count() {
+  STRATA_ASSIGN_OR_RETURN(const auto others, read_others());
+  EndedCount count;
+  for (const auto& [process, checkpoint] : others) {
+    if (!checkpoint.closed && !publisher_.is_staging(process)) count.totals[process];
+  }
+  if (count.totals.empty()) return std::nullopt;
+  STRATA_ASSIGN_OR_RETURN(count.names, file_names());
+  return count;
+}
+
+Result<std::vector<std::string>> Numbers::file_names() {
+  STRATA_ASSIGN_OR_RETURN(const auto data, publisher_.open_data(""));
+  STRATA_ASSIGN_OR_RETURN(auto entries, fs_.list(*data));
+  std::vector<std::string> names;
+  for (io::DirEntry& entry : entries) {
+    if (entry.type != io::FileType::kFile || !entry.name.ends_with(".parquet")) continue;
+    names.push_back(std::move(entry.name));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Result<void> Numbers::count_file(EndedCount& count, io::Entry file) {
+  const auto facts = facts_.read(file);
+  // The anchor and foreign files are no batches; `strata verify` names the latter.
+  if (!facts && facts.error().code == Code::kBadBatch) return {};
+  if (!facts && facts.error().code == Code::kNotFound) return {};  // moved away meanwhile
+  if (!facts) return facts.error();
+  const auto process = count.totals.find(process_of(facts->attempt));
+  if (process == count.totals.end()) return {};
+  process->second.add(one(*facts));
+  count.counted.emplace_back(file.name);
+  return {};
+}
+
+/// False: files that were counted are no longer there.
+Result<bool> Numbers::finish_count(EndedCount& count, const io::Directory& data) {
+  STRATA_ASSIGN_OR_RETURN(const auto now, file_names());
+  if (!std::ranges::includes(now, count.counted)) return false;
+  // Somebody who sends an id again may have finished a batch of theirs since.
+  std::vector<std::string> fresh;
+  std::ranges::set_difference(now, count.names, std::back_inserter(fresh));
+  for (const std::string& name : fresh) {
+    STRATA_RETURN_IF_ERROR(count_file(count, {data, name}));
+  }
+  for (const auto& [process, totals] : count.totals) {
+    if (totals.files > 0) {
+      STRATA_RETURN_IF_ERROR(write(process, totals, true));
+    } else {
+      ignore(fs_.unlink({*folder_, process + std::string(kSuffix)}), "it is counted once more");
+    }
+    io::kill_point("numbers:after_recount");
+  }
+  return true;
 }
 
 Result<void> Numbers::count_files(CountedFiles& files) {
@@ -239,13 +319,16 @@ void Numbers::take_own(const CountedFiles& files) {
 Result<void> Numbers::write_ended(const CountedFiles& files) {
   STRATA_ASSIGN_OR_RETURN(const auto written, read_others());
   std::map<std::string, Totals> counted;
-  for (const auto& [process, totals] : written) counted[process];
+  for (const auto& [process, checkpoint] : written) counted[process];
   for (const auto& [name, file] : files) {
     if (!file.attempt.empty()) counted[process_of(file.attempt)].add(file.totals);
   }
   for (const auto& [process, totals] : counted) {
     const auto before = written.find(process);
-    if (process == process_ || (before != written.end() && before->second == totals)) continue;
+    if (process == process_) continue;
+    if (before != written.end() && before->second.closed && before->second.totals == totals) {
+      continue;
+    }
     if (publisher_.is_staging(process)) continue;  // it counts itself, or recovery does
     STRATA_RETURN_IF_ERROR(write(process, totals, true));
   }

@@ -5,8 +5,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -27,13 +29,19 @@ struct Totals {
   void add(const Totals& other);
 };
 
-/// What `numbers/<process>.json` holds. `closed`: the process lands nothing more.
+/// What `numbers/<process>.json` holds. `closed`: the process lands nothing more, and what it
+/// landed is in the totals. One that is not closed, of a process without a staging folder, waits to
+/// be counted anew.
+struct Checkpoint {
+  Totals totals;
+  bool closed = false;
+};
 std::string checkpoint_json(const std::string& process, const Totals& totals, bool closed);
 
 /// A stream's counters, kept in memory and checkpointed to `numbers/<process>.json`: one file per
 /// process, summed. A batch is counted by the process whose attempt its file names, so a process
-/// that died is recounted from the files alone, whoever is landing meanwhile. No lock, no DuckDB,
-/// no walk but after an unclean end. Thread-safe.
+/// that died is counted anew from the files alone, whoever is landing meanwhile; until that is done
+/// its last checkpoint stands. No lock, no DuckDB, no walk but after an unclean end. Thread-safe.
 class Numbers {
  public:
   static Result<std::unique_ptr<Numbers>> open(io::FileSystem& fs, const Clock& clock,
@@ -51,8 +59,15 @@ class Numbers {
   /// Writes what changed since the last one, once what was in doubt is looked at. `closed`: this
   /// process lands nothing more.
   Result<void> checkpoint(bool closed);
-  /// Counts the files of a process that ended, and closes its checkpoint. Durable.
-  Result<void> recount(const std::string& process);
+  /// What `process` left is settled, or somebody finished a batch of it since: its files have to be
+  /// counted anew, by whoever comes to it. Durable.
+  Result<void> ended(const std::string& process);
+  /// Counts the files of the processes that ended and closes their checkpoints, durably. Reads
+  /// `files_left` files at most, takes those it read away from it, and is called again where that
+  /// was too few.
+  Result<void> count_ended(std::size_t& files_left);
+  /// Whether count_ended() has begun and is to be called again.
+  bool counting();
   /// Keeps this process's landings out while it is held.
   using Hold = std::function<std::unique_lock<std::shared_mutex>()>;
   /// After files left `data/`: counts this process's and every ended one's anew. Landings go on
@@ -64,7 +79,8 @@ class Numbers {
 
  private:
   Result<void> write(const std::string& process, const Totals& totals, bool closed);
-  Result<std::map<std::string, Totals>> read_others();
+  Result<std::optional<Checkpoint>> read_checkpoint(const std::string& process);
+  Result<std::map<std::string, Checkpoint>> read_others();
   Result<void> settle_doubts();
   /// A file of `data/` that says of itself what its name says.
   struct CountedFile {
@@ -74,6 +90,17 @@ class Numbers {
   };
   using CountedFiles = std::map<std::string, CountedFile>;  // by name
   Result<void> count_files(CountedFiles& files);
+  /// A count of ended processes that goes on from call to call.
+  struct EndedCount {
+    std::map<std::string, Totals> totals;  // by process
+    std::vector<std::string> names;        // of the files in data/, sorted
+    std::size_t next = 0;                  // of them, the first that was not looked at
+    std::vector<std::string> counted;      // of them, those that are in the totals
+  };
+  Result<std::optional<EndedCount>> begin_count();
+  Result<void> count_file(EndedCount& count, io::Entry file);
+  Result<bool> finish_count(EndedCount& count, const io::Directory& data);
+  Result<std::vector<std::string>> file_names();
   void take_own(const CountedFiles& files);
   Result<void> write_ended(const CountedFiles& files);
 
@@ -89,9 +116,12 @@ class Numbers {
   Totals written_;
   bool closed_ = false;
   std::map<std::string, BatchId> doubts_;  // by attempt
-  std::map<std::string, Totals> others_;
+  std::map<std::string, Checkpoint> others_;
   SteadyTime others_read_at_{};
   bool others_known_ = false;
+
+  std::mutex count_mutex_;  // guards what follows; taken before mutex_
+  std::optional<EndedCount> ended_count_;
 };
 
 }  // namespace strata::stream

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "stream/testing/stream_world.h"
 
 namespace strata::stream {
@@ -10,6 +12,27 @@ namespace {
 class NumbersTest : public ::testing::Test {
  protected:
   std::uint64_t rows(Process& process) { return process.stream("s").numbers().totals().rows; }
+
+  /// A process lands five batches, of which its last checkpoint knows two, and is killed.
+  void land_five_and_die() {
+    Process killed(world_, "killed");
+    Stream& stream = killed.stream("s");
+    for (const char* id : {"a", "b"}) ASSERT_TRUE(killed.land(stream, id, "{\"x\":1}\n"));
+    ASSERT_OK(stream.numbers().checkpoint(false));
+    for (const char* id : {"c", "d", "e"}) ASSERT_TRUE(killed.land(stream, id, "{\"x\":1}\n"));
+  }
+
+  /// Goes on settling what the killed one left, with so many files at most.
+  static std::size_t recover(Process& process, std::size_t files_left) {
+    EXPECT_OK(process.stream("s").recover(files_left));
+    return files_left;
+  }
+
+  /// Others' checkpoints are looked at again after a while.
+  std::uint64_t rows_later(Process& process) {
+    world_.clock.advance(std::chrono::seconds(2));
+    return rows(process);
+  }
 
   World world_;
 };
@@ -78,6 +101,70 @@ TEST_F(NumbersTest, ALivingProcessTakesOverWhatAKilledOneLeft) {
   }
   for (int i = 0; i < 5; ++i) living.streams->tick();
   EXPECT_EQ(rows(living), 3U);
+}
+
+// Found by the restart figures: a start waited until every file of a large stream was read.
+TEST_F(NumbersTest, FilesOfAKilledProcessAreCountedAFewAtATimeAndUntilThenItsCheckpointStands) {
+  Process living(world_, "living");
+  ASSERT_TRUE(living.land(living.stream("s"), "own", "{\"x\":1}\n"));
+  land_five_and_die();
+
+  // Seven: its own, five, and the anchor.
+  EXPECT_EQ(recover(living, 3), 0U);
+  EXPECT_TRUE(living.stream("s").numbers().counting());
+  EXPECT_EQ(rows_later(living), 3U);
+  EXPECT_EQ(recover(living, 3), 0U);
+  EXPECT_EQ(rows_later(living), 3U);
+  EXPECT_EQ(recover(living, 3), 2U);
+  EXPECT_FALSE(living.stream("s").numbers().counting());
+  EXPECT_EQ(rows_later(living), 6U);
+  EXPECT_EQ(recover(living, 3), 3U) << "nothing is left to count";
+}
+
+TEST_F(NumbersTest, ACountThatAKillCutsShortIsMadeByTheNext) {
+  {
+    Process first(world_, "first");
+    ASSERT_TRUE(first.land(first.stream("s"), "own", "{\"x\":1}\n"));
+    land_five_and_die();
+    EXPECT_EQ(recover(first, 3), 0U);
+    EXPECT_FALSE(first.stream("s").publisher().is_staging("killed"));
+  }
+  Process next(world_, "next");
+  EXPECT_EQ(rows(next), 6U);
+}
+
+TEST_F(NumbersTest, AFileThatLeavesWhileOthersAreCountedIsNotCounted) {
+  Process living(world_, "living");
+  Stream& stream = living.stream("s");
+  land_five_and_die();
+  EXPECT_EQ(recover(living, 4), 0U);  // the anchor, a, b, c
+  std::filesystem::remove(stream.data_path() + "/a.parquet");
+  EXPECT_EQ(recover(living, 4), 2U);
+  EXPECT_TRUE(stream.numbers().counting()) << "it is counted anew";
+  EXPECT_EQ(recover(living, 9), 4U);
+  EXPECT_EQ(rows_later(living), 4U);
+}
+
+TEST_F(NumbersTest, WhatSomebodyElseFinishesWhileOthersAreCountedIsCounted) {
+  Process living(world_, "living");
+  Stream& stream = living.stream("s");
+  land_five_and_die();
+  const std::string file = stream.data_path() + "/a.parquet";
+  std::filesystem::rename(file, file + ".away");
+  EXPECT_EQ(recover(living, 4), 0U);
+  std::filesystem::rename(file + ".away", file);
+  EXPECT_EQ(recover(living, 4), 3U);
+  EXPECT_EQ(rows_later(living), 5U);
+}
+
+TEST_F(NumbersTest, AProcessThatLandedNothingLeavesNoCheckpoint) {
+  Process living(world_, "living");
+  const std::string folder = living.stream("s").publisher().stream().path() + "/numbers";
+  {
+    const Process killed(world_, "killed");
+  }
+  EXPECT_EQ(recover(living, 9), 9U);
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
 }
 
 TEST_F(NumbersTest, ABatchInDoubtIsCountedOnceItLands) {

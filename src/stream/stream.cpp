@@ -180,9 +180,10 @@ void Stream::end() {
   ignore(close(), "the folder is nobody's any more; what stays in its _tmp/ harms nobody");
 }
 
-Result<io::Publisher::Recovery> Stream::recover() {
-  return publisher_->recover(
-      [this](const std::string& process) { return numbers_->recount(process); });
+Result<void> Stream::recover(std::size_t& files_left) {
+  STRATA_RETURN_IF_ERROR(
+      publisher_->recover([this](const std::string& process) { return numbers_->ended(process); }));
+  return numbers_->count_ended(files_left);
 }
 
 Result<std::size_t> Stream::quarantined() {

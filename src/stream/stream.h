@@ -95,8 +95,9 @@ class Stream {
   Rejects& rejects() { return *rejects_; }
   Rates& rates() { return *rates_; }
 
-  /// Settles what ended processes left behind: their claimed batches and their numbers.
-  Result<io::Publisher::Recovery> recover();
+  /// Settles what ended processes left behind: their claimed batches, and their numbers as far as
+  /// `files_left` goes (Numbers::count_ended).
+  Result<void> recover(std::size_t& files_left);
   /// Counts the files anew: this process's and those of ended ones.
   Result<void> recount();
   /// The same if a process moved something into `quarantine/` since the last look.

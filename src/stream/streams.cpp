@@ -13,6 +13,8 @@ namespace {
 
 /// How often a living process looks for the leftovers of others, in ticks.
 constexpr int kTakeOverTicks = 5;
+/// So many files of ended processes are counted in one, which keeps it well below its second.
+constexpr std::size_t kFilesCountedATick = 10'000;
 
 }  // namespace
 
@@ -99,7 +101,7 @@ Result<Stream*> Streams::open_parts(kb::Knowledgebase& knowledgebase, const Stre
   if (const auto columns = stream->receiver().columns) {
     STRATA_RETURN_IF_ERROR(stream->columns().store(*columns));
   }
-  const auto recovered = recover(*stream);
+  const auto recovered = recover(*stream, files_left_);
   stream->rates().sample();  // what is there now is not what comes now
   ignore(index(*stream), "the catalog is an index; the next start or create repairs it");
   Stream* opened = stream.get();
@@ -112,10 +114,10 @@ Result<Stream*> Streams::open_parts(kb::Knowledgebase& knowledgebase, const Stre
   return opened;
 }
 
-Result<void> Streams::recover(Stream& stream) {
+Result<void> Streams::recover(Stream& stream, std::size_t& files_left) {
   // A disk in doubt is written to by nobody until a restart whose probe passes.
   if (services_.root.degraded()) return {};
-  const auto recovered = stream.recover();
+  const auto recovered = stream.recover(files_left);
   const Key key{stream.knowledgebase().id().str(), stream.id().str()};
   const std::lock_guard lock(mutex_);
   if (recovered) {
@@ -226,9 +228,12 @@ void Streams::tick() {
   const bool take_over = ++ticks_ % kTakeOverTicks == 0;
   retire_moved();
   if (take_over) look_at_generations();
+  std::size_t files_left = kFilesCountedATick;
   if (ticks_ % kTakeOverTicks == 1) settle_deleted_where_due();
   for (Stream* stream : open_streams()) {
-    if (take_over) ignore(recover(*stream), "noted as a problem, and tried again in a few seconds");
+    if (take_over || stream->numbers().counting()) {
+      ignore(recover(*stream, files_left), "noted as a problem, and tried again in a few seconds");
+    }
     if (take_over) ignore(stream->look_at_quarantine(), "tried again in a few seconds");
     ignore(stream->numbers().checkpoint(false), "tried again in a second");
     stream->rates().sample();

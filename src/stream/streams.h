@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/ids.h"
+#include "base/limits.h"
 #include "duck/worker_pool.h"
 #include "stream/stream.h"
 #include "stream/view_job.h"
@@ -67,7 +68,7 @@ class Streams {
   std::vector<Stream*> open_streams() const;
 
   /// Once a second: checkpoints the numbers, asks for views that should be there; now and then
-  /// takes over what processes that ended meanwhile left.
+  /// takes over what processes that ended meanwhile left, and goes on counting it.
   void tick();
   /// A clean stop, after the last request.
   void close();
@@ -77,7 +78,7 @@ class Streams {
 
   Result<Stream*> open(kb::Knowledgebase& knowledgebase, const StreamId& id);
   Result<Stream*> open_parts(kb::Knowledgebase& knowledgebase, const StreamId& id);
-  Result<void> recover(Stream& stream);
+  Result<void> recover(Stream& stream, std::size_t& files_left);
   Result<bool> has_receiver(kb::Knowledgebase& knowledgebase, const StreamId& id);
   Result<std::vector<StreamId>> ids_on_disk(kb::Knowledgebase& knowledgebase);
   Stream* find_open(kb::Knowledgebase& knowledgebase, const StreamId& id) const;
@@ -103,7 +104,10 @@ class Streams {
   const StreamServices services_;
   kb::Knowledgebases& knowledgebases_;
   ViewJob& views_;
-  std::mutex open_mutex_;  // one stream is opened or made at a time
+  std::mutex open_mutex_;  // one stream is opened or made at a time; guards files_left_
+  /// So many files are counted before streams are there; those of a large one are counted by
+  /// tick(), after the first request.
+  std::size_t files_left_ = limits::kFilesCountedAtStart;
   mutable std::mutex mutex_;
   std::map<Key, std::unique_ptr<Stream>> streams_;
   std::map<Key, std::string> problems_;
