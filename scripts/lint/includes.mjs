@@ -3,8 +3,8 @@
 import { codeOnly, cppFiles, offence } from './tree.mjs';
 
 const kBelowApi = [
-  'base', 'io', 'ndjson', 'parquet', 'duck', 'catalog', 'lock', 'kb', 'stream', 'ontology', 'ask',
-  'jobs', 'http',
+  'base', 'io', 'ndjson', 'parquet', 'sql_gate', 'duck', 'catalog', 'lock', 'kb', 'stream',
+  'ontology', 'ask', 'jobs', 'http',
 ];
 
 export const kMayInclude = {
@@ -12,7 +12,8 @@ export const kMayInclude = {
   io: ['base'],
   ndjson: ['base'],
   parquet: ['base'],
-  duck: ['base', 'io', 'parquet'],
+  sql_gate: ['base'],
+  duck: ['base', 'io', 'parquet', 'sql_gate'],
   catalog: ['base'],
   lock: ['base', 'io'],
   kb: ['base', 'io', 'duck', 'catalog', 'lock'],

@@ -3,6 +3,7 @@
 #include <duckdb.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 /// Ownership over the DuckDB C API. Only src/duck/ includes this header (`make check` holds that).
@@ -52,6 +53,20 @@ using Chunk = Owned<duckdb_data_chunk, duckdb_destroy_data_chunk>;
 using LogicalType = Owned<duckdb_logical_type, duckdb_destroy_logical_type>;
 using Value = Owned<duckdb_value, duckdb_destroy_value>;
 using TableFunction = Owned<duckdb_table_function, duckdb_destroy_table_function>;
+
+/// Text that the C API handed out.
+class DuckString {
+ public:
+  explicit DuckString(char* text) : text_(text) {}
+  DuckString(const DuckString&) = delete;
+  DuckString& operator=(const DuckString&) = delete;
+  ~DuckString() { duckdb_free(text_); }
+
+  std::string_view view() const { return text_ == nullptr ? std::string_view() : text_; }
+
+ private:
+  char* text_;
+};
 
 /// A materialised result; destroyed whether or not the query succeeded.
 class QueryResult {

@@ -103,16 +103,18 @@ std::optional<StreamFile> stream_file(std::string_view file, std::string_view kb
 /// A file could not be read, or is not what its name says. The last few are what a flipped byte in
 /// a Parquet file is told as; they name no file.
 bool is_reading_failure(std::string_view text) {
-  if (text.starts_with("IO Error")) return true;
+  if (text.starts_with("IO Error") || text.starts_with("Invalid Input Error: File '")) return true;
   if (text.starts_with("Invalid Error: ") &&
       contains_any(text, {"TProtocolException", "Page size mismatch", "Out of buffer",
                           "don't know what type", "invalid TType"})) {
     return true;
   }
-  return contains_any(text, {"too small to be a Parquet file", "No magic bytes found",
-                             "Footer length error in file", "Invalid string encoding found in",
-                             "TProtocolException", "Failed to read file", "Decompression failure",
-                             "decompression failure"});
+  // What stands in quotes may be the reader's own text.
+  text = text.substr(0, text.find_first_of("\"'"));
+  return contains_any(
+      text, {"No magic bytes found", "Footer length error in file",
+             "Invalid string encoding found in", "TProtocolException", "Failed to read file",
+             "Decompression failure", "decompression failure"});
 }
 
 bool is_missing_table(std::string_view text) {
@@ -202,7 +204,12 @@ Error engine_failed_error(std::string detail) {
                     std::move(detail));
 }
 
-StatementFailure describe_failure(std::string_view text, const StatementContext& context) {
+StatementFailure describe_failure(std::string_view duckdb_text, const StatementContext& context) {
+  std::string placed(duckdb_text);
+  if (context.places != nullptr) {
+    placed = sql_gate::relocate(duckdb_text, context.executed, context.sql, *context.places);
+  }
+  const std::string_view text = placed;
   if (text.starts_with("Out of Memory Error") ||
       contains_any(text, {"bad_alloc", "bad allocation"})) {
     return {out_of_memory_error(context.memory_bytes, std::string(text))};
@@ -215,7 +222,7 @@ StatementFailure describe_failure(std::string_view text, const StatementContext&
   }
   if (text.starts_with("Permission Error")) {
     return {make_error(Code::kSqlRefused,
-                       "only the tables and files of this knowledgebase can be read: " +
+                       "only the tables of this knowledgebase can be read: " +
                            without_paths(text, context.kb_folder),
                        std::string(text))};
   }
@@ -223,26 +230,22 @@ StatementFailure describe_failure(std::string_view text, const StatementContext&
     return {make_error(Code::kUnknownTable, without_paths(text, context.kb_folder),
                        missing_table(text, context.tables))};
   }
-  if (is_reading_failure(text)) {
-    // A file the statement names itself is the reader's business; any other one is ours.
-    const std::string_view file = file_named(text);
-    if (!context.names_files && (file.empty() || !contains(context.sql, file))) {
-      const std::string_view kb = context.kb_folder.substr(context.kb_folder.rfind('/') + 1);
-      if (const auto named = stream_file(file, context.kb_folder)) {
-        return {make_error(
-            Code::kIo,
-            fmt::format("{} of the stream {} could not be read: send the query again; if it stays "
-                        "so, move the file out of the way with: strata verify {} {} --quarantine",
-                        named->path, named->stream, kb, named->stream),
-            std::string(text))};
-      }
+  if (is_reading_failure(text) && !context.raises) {
+    const std::string_view kb = context.kb_folder.substr(context.kb_folder.rfind('/') + 1);
+    if (const auto named = stream_file(file_named(text), context.kb_folder)) {
       return {make_error(
           Code::kIo,
-          fmt::format("a file of this knowledgebase could not be read: send the query again; if it "
-                      "stays so, find the file with: strata verify {}",
-                      kb),
+          fmt::format("{} of the stream {} could not be read: send the query again; if it stays "
+                      "so, move the file out of the way with: strata verify {} {} --quarantine",
+                      named->path, named->stream, kb, named->stream),
           std::string(text))};
     }
+    return {make_error(
+        Code::kIo,
+        fmt::format("a file of this knowledgebase could not be read: send the query again; if it "
+                    "stays so, find the file with: strata verify {}",
+                    kb),
+        std::string(text))};
   }
   return {sql_error(text, context)};
 }

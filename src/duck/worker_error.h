@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "sql_gate/position.h"
 
 /// DuckDB's words turned into answers: which code, and a message without server paths.
 namespace strata::duck {
@@ -20,7 +21,9 @@ struct StatementContext {
   std::string_view sql;
   const std::vector<std::string>* tables = nullptr;  // what it names, if it was parsed
   std::uint64_t memory_bytes = 0;
-  bool names_files = false;  // it reads files it names itself, however it spells them
+  std::string_view executed{};               // the text that was run in place of `sql`, if one was
+  const sql_gate::Places* places = nullptr;  // of `executed`, in `sql`
+  bool raises = false;                       // it may fail with words of its own: it calls error()
 };
 
 struct StatementFailure {
@@ -30,7 +33,7 @@ struct StatementFailure {
 
 /// Codes: kSqlError; kSqlRefused (it reached for what the worker may not touch); kUnknownTable
 /// (`detail` is the missing table as `schema.name` when that is known); kOutOfMemory; kTimeout (it
-/// was interrupted); kIo (a file of the kb, which the statement did not name itself).
+/// was interrupted); kIo (a file of the kb).
 StatementFailure describe_failure(std::string_view duckdb_text, const StatementContext& context);
 
 /// The same words wherever a query overran its memory: `what` as in "the query needs".

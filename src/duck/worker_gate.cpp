@@ -2,104 +2,26 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <boost/json.hpp>
 #include <cstddef>
-#include <cstdint>
-#include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/cells.h"
+#include "duck/sql.h"
 #include "duck/worker_connection.h"
 #include "duck/worker_pool.h"
+#include "sql_gate/check.h"
+#include "sql_gate/rewrite.h"
 
 namespace strata::duck {
 namespace {
 
 namespace json = boost::json;
 
-/// Table functions that only read: generators, readers of files (which allowed_directories bounds)
-/// and what the catalog says of itself, but for what tells where files lie (duckdb_databases,
-/// duckdb_extensions, duckdb_settings, duckdb_views). Sorted.
-constexpr std::array kTableFunctions = std::to_array<std::string_view>({
-    "duckdb_columns",
-    "duckdb_constraints",
-    "duckdb_dependencies",
-    "duckdb_functions",
-    "duckdb_indexes",
-    "duckdb_keywords",
-    "duckdb_memory",
-    "duckdb_schemas",
-    "duckdb_sequences",
-    "duckdb_tables",
-    "duckdb_types",
-    "generate_series",
-    "generate_subscripts",
-    "glob",
-    "histogram",
-    "histogram_values",
-    "icu_calendar_names",
-    "json_each",
-    "json_tree",
-    "parquet_bloom_probe",
-    "parquet_file_metadata",
-    "parquet_full_metadata",
-    "parquet_kv_metadata",
-    "parquet_metadata",
-    "parquet_scan",
-    "parquet_schema",
-    "pg_timezone_names",
-    "pragma_platform",
-    "pragma_show",
-    "pragma_table_info",
-    "pragma_version",
-    "range",
-    "read_blob",
-    "read_csv",
-    "read_csv_auto",
-    "read_json",
-    "read_json_auto",
-    "read_json_objects",
-    "read_json_objects_auto",
-    "read_ndjson",
-    "read_ndjson_auto",
-    "read_ndjson_objects",
-    "read_parquet",
-    "read_text",
-    "repeat",
-    "repeat_row",
-    "sniff_csv",
-    "summary",
-    "test_all_types",
-    "unnest",
-});
-static_assert(std::ranges::is_sorted(kTableFunctions));
-
-/// A level of the tree takes a few of its JSON; DuckDB itself stops at 1,000 levels of expression.
-constexpr std::size_t kTreeDepthMax = 16'384;
+constexpr std::string_view kExplain = "EXPLAIN";
 
 Error refused(std::string message) { return make_error(Code::kSqlRefused, std::move(message)); }
-
-/// The first word, in capitals, behind blanks and comments.
-std::string first_word(std::string_view sql) {
-  for (;;) {
-    const std::size_t begin = sql.find_first_not_of(" \t\r\n\f\v;(");
-    if (begin == std::string_view::npos) return {};
-    sql.remove_prefix(begin);
-    const bool line_comment = sql.starts_with("--");
-    if (!line_comment && !sql.starts_with("/*")) break;
-    const std::size_t end = line_comment ? sql.find('\n') : sql.find("*/");
-    if (end == std::string_view::npos) return {};
-    sql.remove_prefix(line_comment ? end : end + 2);
-  }
-  std::string word;
-  for (const char character : ascii_lower(sql.substr(0, 32))) {
-    if (character < 'a' || character > 'z') break;
-    word += static_cast<char>(character - 'a' + 'A');
-  }
-  return word;
-}
 
 Error refuse_many(std::uint64_t count, std::string_view sql) {
   std::string message = fmt::format("{} statements: send one SELECT at a time", count);
@@ -109,69 +31,28 @@ Error refuse_many(std::uint64_t count, std::string_view sql) {
   return refused(std::move(message));
 }
 
-/// What the walk finds. Names in lower case, as DuckDB compares them.
-struct TreeNames {
-  std::set<std::string> tables;         // `schema.name`
-  std::set<std::string> bare_tables;    // named without a schema
-  std::set<std::string> common_tables;  // WITH names
-  std::set<std::string> functions;
-};
-
-std::string_view text_of(const json::object& node, std::string_view key) {
-  const json::value* value = node.if_contains(key);
-  const json::string* text = value == nullptr ? nullptr : value->if_string();
-  return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
-}
-
-void collect(const json::object& node, TreeNames& names) {
-  const std::string_view type = text_of(node, "type");
-  if (type == "BASE_TABLE") {
-    const std::string name = ascii_lower(text_of(node, "table_name"));
-    const std::string schema = ascii_lower(text_of(node, "schema_name"));
-    if (schema.empty()) {
-      names.bare_tables.insert(name);
-    } else {
-      names.tables.insert(schema + '.' + name);
-    }
-  } else if (type == "TABLE_FUNCTION") {
-    const json::value* function = node.if_contains("function");
-    const json::object* call = function == nullptr ? nullptr : function->if_object();
-    // A table function in a form unknown here has no name, which is on no list.
-    names.functions.insert(call == nullptr ? std::string()
-                                           : ascii_lower(text_of(*call, "function_name")));
-  } else if (const json::value* map = node.if_contains("cte_map"); map != nullptr) {
-    const json::value* entries = map->is_object() ? map->get_object().if_contains("map") : nullptr;
-    if (entries == nullptr || !entries->is_array()) return;
-    for (const json::value& entry : entries->get_array()) {
-      if (entry.is_object()) {
-        names.common_tables.insert(ascii_lower(text_of(entry.get_object(), "key")));
-      }
-    }
+/// Puts blanks where EXPLAIN stands, so that every place stays where it is. Whether it stood there.
+Result<bool> blank_explain(std::string& sql) {
+  const auto [word, begin] = sql_gate::first_word(sql);
+  if (word != kExplain) return false;
+  sql.replace(begin, kExplain.size(), kExplain.size(), ' ');
+  const std::string next = sql_gate::first_word(sql).word;
+  if (next == "ANALYZE" || next == "FORMAT") {
+    return refused(
+        fmt::format("EXPLAIN {} is not run here: EXPLAIN takes a SELECT and nothing else", next));
   }
+  return true;
 }
 
-/// Every object of the tree, whatever it is part of: a construct of a later DuckDB hides nothing.
-void walk(const json::value& root, TreeNames& names) {
-  std::vector<const json::value*> open = {&root};
-  while (!open.empty()) {
-    const json::value* value = open.back();
-    open.pop_back();
-    if (const json::object* object = value->if_object(); object != nullptr) {
-      collect(*object, names);
-      for (const auto& member : *object) open.push_back(&member.value());
-    } else if (const json::array* array = value->if_array(); array != nullptr) {
-      for (const json::value& element : *array) open.push_back(&element);
-    }
-  }
-}
-
-/// The parse tree as DuckDB writes it, or why there is none.
-Result<std::string> serialise(duckdb_connection connection, const StatementContext& context) {
+/// One statement of ours about `text`: the parse tree as DuckDB writes it, or a tree's text.
+enum class Direction : std::uint8_t { kToTree, kToText };
+Result<std::string> convert(duckdb_connection connection, Direction direction,
+                            std::string_view text, const StatementContext& context) {
+  const char* const sql = direction == Direction::kToTree ? "SELECT json_serialize_sql($1::VARCHAR)"
+                                                          : "SELECT json_deserialize_sql($1::JSON)";
   Statement statement;
-  if (duckdb_prepare(connection, "SELECT json_serialize_sql($1::VARCHAR)", statement.out()) ==
-          DuckDBError ||
-      duckdb_bind_varchar_length(statement.get(), 1, context.sql.data(), context.sql.size()) ==
-          DuckDBError) {
+  if (duckdb_prepare(connection, sql, statement.out()) == DuckDBError ||
+      duckdb_bind_varchar_length(statement.get(), 1, text.data(), text.size()) == DuckDBError) {
     return make_error(Code::kInternal, "the statement could not be looked at",
                       duckdb_prepare_error(statement.get()));
   }
@@ -184,86 +65,121 @@ Result<std::string> serialise(duckdb_connection connection, const StatementConte
   return std::move(rows[0][0]);
 }
 
-Result<json::value> parse_tree(const std::string& text, std::string_view sql) {
-  json::parse_options options;
-  options.max_depth = kTreeDepthMax;
-  json::error_code failure;
-  json::value tree = json::parse(text, failure, {}, options);
-  if (failure) {
-    return make_error(Code::kSqlRefused,
-                      "the statement holds a number or a nesting beyond what can be checked", text);
-  }
-  const json::object* root = tree.if_object();
-  const json::value* error = root == nullptr ? nullptr : root->if_contains("error");
-  if (error == nullptr || !error->is_bool() || error->get_bool()) {
-    const std::string word = first_word(sql);
-    return refused(
-        fmt::format("{} is not run here: only one statement that reads is (SELECT, FROM, "
-                    "WITH, VALUES, DESCRIBE, SUMMARIZE, SHOW)",
-                    word.empty() ? "this" : word));
-  }
-  return tree;
+/// Binds the name without arguments, which is enough to be told whether there is one.
+bool knows_function(duckdb_connection connection, std::string_view name) {
+  if (name.empty() || name.find('\0') != std::string_view::npos) return false;
+  Statement statement;
+  const Sql call = Sql("SELECT ").ident(name).raw("()");
+  if (duckdb_prepare(connection, call.str().c_str(), statement.out()) != DuckDBError) return true;
+  const char* why = duckdb_prepare_error(statement.get());
+  return why == nullptr || std::string_view(why).find("does not exist") == std::string_view::npos;
 }
 
-bool reads_files(const std::string& function) {
-  return function.starts_with("read_") || function.starts_with("parquet_") ||
-         function == "sniff_csv" || function == "glob";
-}
-
-bool names_files(const TreeNames& names) {
-  // FROM 'a.csv' is a table of that name; no view's name has a dot.
-  return std::ranges::any_of(names.functions, reads_files) ||
-         std::ranges::any_of(names.bare_tables, [](const std::string& table) {
-           return table.find('.') != std::string::npos;
-         });
-}
-
-bool names_manifest(const TreeNames& names) {
-  const std::string table(kManifestTable);
-  return names.bare_tables.contains(table) || names.tables.contains("main." + table);
-}
-
-Result<std::vector<std::string>> check_names(const TreeNames& names) {
-  for (const std::string& function : names.functions) {
-    if (!std::ranges::binary_search(kTableFunctions, std::string_view(function))) {
-      return refused(
-          fmt::format("the table function {} is not run here: only functions that read are",
-                      function.empty() ? "in this statement" : function));
+/// The engine's own list of the tables it would read, where it can make one of names alone (a JOIN
+/// USING it cannot): whatever the check overlooked stands in it.
+Result<void> ask_engine(duckdb_connection bare, const std::string& text,
+                        const sql_gate::Readable& readable) {
+  const Value names(duckdb_get_table_names(bare, text.c_str(), true));
+  if (!names) return {};
+  for (idx_t index = 0; index < duckdb_get_list_size(names.get()); ++index) {
+    const Value name(duckdb_get_list_child(names.get(), index));
+    const DuckString written(duckdb_get_varchar(name.get()));
+    if (!sql_gate::is_readable(written.view(), readable)) {
+      return refused(fmt::format(
+          "the engine would read {} besides what this statement was checked for: write it "
+          "another way",
+          written.view()));
     }
   }
-  std::set<std::string> tables = names.tables;
-  for (const std::string& table : names.bare_tables) {
-    if (!names.common_tables.contains(table)) tables.insert("main." + table);
+  return {};
+}
+
+/// `SHOW TABLES` as a statement: the names, so that each may be put behind FROM.
+std::string list_of_views(const std::set<std::string>& views, const std::string& schema) {
+  Sql list;
+  for (const std::string& view : views) {
+    if (!schema.empty() && !view.starts_with(schema + '.')) continue;
+    list.append(list.str().empty() ? Sql("SELECT name FROM (VALUES (") : Sql("), ("));
+    list.literal(view);
   }
-  return std::vector<std::string>(tables.begin(), tables.end());
+  if (list.str().empty()) return "SELECT '' AS name WHERE false";
+  return list.raw(")) views(name)").str();
+}
+
+/// The text that the tree is run as, which is `tree` as `serialised` said it; `checked` is told
+/// what it stands for.
+Result<std::string> write_back(duckdb_connection connection, std::string serialised,
+                               json::value tree, const StatementContext& context,
+                               CheckedStatement& checked) {
+  STRATA_ASSIGN_OR_RETURN(const bool has_doubles, sql_gate::spell_doubles(tree, context.sql));
+  if (has_doubles) {
+    serialised = json::serialize(tree);
+    checked.respelled = true;
+  }
+  STRATA_ASSIGN_OR_RETURN(std::string text,
+                          convert(connection, Direction::kToText, serialised, context));
+  STRATA_ASSIGN_OR_RETURN(const std::string again,
+                          convert(connection, Direction::kToTree, text, context));
+  const auto written = sql_gate::read_tree(again, text);
+  if (!written || !sql_gate::is_same(tree, *written, checked.places)) {
+    return make_error(
+        Code::kSqlRefused,
+        "the statement reads otherwise once it is written back: spell it more plainly", text);
+  }
+  return text;
+}
+
+/// Cut in the engine, so that it never makes more rows than are wanted.
+void set_sql(CheckedStatement& checked, std::string text, std::uint64_t rows_max) {
+  const std::string before = checked.explains ? std::string(kExplain) + ' ' : "SELECT * FROM (";
+  sql_gate::Places moved;
+  for (const auto& [there, here] : checked.places) moved.emplace(there + before.size(), here);
+  checked.places = std::move(moved);
+  checked.sql = before + std::move(text);
+  if (!checked.explains) checked.sql += fmt::format(") LIMIT {}", rows_max + 1);
 }
 
 }  // namespace
 
-Result<CheckedStatement> check_statement(duckdb_connection connection,
-                                         const StatementContext& context) {
+Result<CheckedStatement> check_statement(const GateConnections& connections,
+                                         const StatementContext& context,
+                                         const std::set<std::string>& views,
+                                         std::uint64_t rows_max) {
   CheckedStatement checked;
-  const std::string sql(context.sql);
-  const idx_t count = duckdb_extract_statements(connection, sql.c_str(), checked.statements.out());
+  std::string sql(context.sql);
+  STRATA_ASSIGN_OR_RETURN(checked.explains, blank_explain(sql));
+  const idx_t count =
+      duckdb_extract_statements(connections.query, sql.c_str(), checked.original.out());
   if (count == 0) {
     const char* why =
-        checked.statements ? duckdb_extract_statements_error(checked.statements.get()) : nullptr;
+        checked.original ? duckdb_extract_statements_error(checked.original.get()) : nullptr;
     if (why != nullptr) return describe_failure(why, context).error;
     return make_error(Code::kSqlError, "there is no statement: send one SELECT");
   }
   if (count != 1) return refuse_many(count, context.sql);
-  STRATA_ASSIGN_OR_RETURN(const std::string text, serialise(connection, context));
-  STRATA_ASSIGN_OR_RETURN(const json::value tree, parse_tree(text, context.sql));
-  // The serialiser and the parser have to agree on what there is, or the tree is not what runs.
-  const json::value* statements = tree.get_object().if_contains("statements");
-  if (statements == nullptr || !statements->is_array() || statements->get_array().size() != 1) {
-    return refused("the statement could not be checked: send one SELECT");
+
+  STRATA_ASSIGN_OR_RETURN(std::string serialised,
+                          convert(connections.query, Direction::kToTree, sql, context));
+  STRATA_ASSIGN_OR_RETURN(json::value tree, sql_gate::read_tree(serialised, sql));
+  const sql_gate::Readable readable = {.catalog = kCatalogName,
+                                       .views = views,
+                                       .manifest = kManifestTable,
+                                       .knows_function = [&connections](std::string_view name) {
+                                         return knows_function(connections.bare, name);
+                                       }};
+  STRATA_ASSIGN_OR_RETURN(sql_gate::Accepted accepted, sql_gate::check(tree, sql, readable));
+  if (accepted.form == sql_gate::Form::kShowTables) {
+    set_sql(checked, list_of_views(views, accepted.schema), rows_max);
+    return checked;
   }
-  TreeNames names;
-  walk(tree, names);
-  STRATA_ASSIGN_OR_RETURN(checked.tables, check_names(names));
-  checked.names_manifest = names_manifest(names);
-  checked.names_files = names_files(names);
+  checked.tables = std::move(accepted.tables);
+  checked.names_manifest = accepted.names_manifest;
+  checked.raises = accepted.raises;
+  checked.respelled = accepted.respelled;
+  STRATA_ASSIGN_OR_RETURN(std::string text, write_back(connections.query, std::move(serialised),
+                                                       std::move(tree), context, checked));
+  STRATA_RETURN_IF_ERROR(ask_engine(connections.bare, text, readable));
+  set_sql(checked, std::move(text), rows_max);
   return checked;
 }
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace strata::duck {
@@ -16,7 +18,10 @@ class WorkerGateTest : public testing::Test {
   }
 
   Result<CheckedStatement> check(const std::string& sql) {
-    return check_statement(connection_.get(), {.kb_folder = "/kb", .sql = sql});
+    const std::set<std::string> views = {"main.c", "raw_extracted.stream_a", "s.b", "s.t", "s.u",
+                                         "s.v"};
+    return check_statement({.query = connection_.get(), .bare = connection_.get()},
+                           {.kb_folder = "/kb", .sql = sql}, views, 10);
   }
 
   Database database_;
@@ -36,6 +41,7 @@ TEST_F(WorkerGateTest, LetsReadersThroughAndNamesTheirTables) {
            {"FROM raw_extracted.stream_a", {"raw_extracted.stream_a"}},
            {"SELECT * FROM Raw_Extracted.Stream_A JOIN knowledgebase.s.b USING (x), c",
             {"main.c", "raw_extracted.stream_a", "s.b"}},
+           {"FROM knowledgebase.c", {"main.c"}},
            {"WITH a AS (FROM s.t), b AS (FROM a) SELECT (SELECT max(x) FROM s.u) FROM b",
             {"s.t", "s.u"}},
            {"WITH RECURSIVE r AS (SELECT 1 UNION ALL SELECT 2 FROM r) FROM r", {}},
@@ -43,8 +49,9 @@ TEST_F(WorkerGateTest, LetsReadersThroughAndNamesTheirTables) {
            {"DESCRIBE s.t", {"s.t"}},
            {"SUMMARIZE s.t", {"s.t"}},
            {"SHOW TABLES", {}},
+           {"EXPLAIN FROM s.t", {"s.t"}},
            {"PIVOT s.t ON a IN (1, 2) USING count(*)", {"s.t"}},
-           {"SELECT * FROM range(3), unnest([1]), read_parquet('/kb/x.parquet')", {}},
+           {"SELECT * FROM range(3), unnest([1])", {}},
            {"SELECT 'COPY x TO y; DROP TABLE z'", {}}}) {
     const auto checked = check(sql);
     ASSERT_TRUE(checked) << sql << ": " << checked.error().message;
@@ -52,13 +59,31 @@ TEST_F(WorkerGateTest, LetsReadersThroughAndNamesTheirTables) {
   }
 }
 
-TEST_F(WorkerGateTest, SeesTheManifestAndOwnFiles) {
+TEST_F(WorkerGateTest, RunsWhatWasCheckedWrittenBackAndCut) {
+  for (const auto& [sql, run] : std::vector<std::pair<std::string, std::string>>{
+           {"select/**/1;", "SELECT * FROM (SELECT 1) LIMIT 11"},
+           {"SELECT 1) LIMIT 1 --", ""},
+           {"SELECT 1e3", "SELECT * FROM (SELECT CAST('1e3' AS DOUBLE)) LIMIT 11"},
+           {"VALUES (1)", "SELECT * FROM (SELECT * FROM (VALUES (1)) AS valueslist) LIMIT 11"},
+           {"FROM s.t -- all", "SELECT * FROM (SELECT * FROM s.t) LIMIT 11"},
+           {"describe s.t", "SELECT * FROM (DESCRIBE (SELECT * FROM s.t)) LIMIT 11"},
+           {"explain from s.t", "EXPLAIN SELECT * FROM s.t"},
+           {"SHOW TABLES FROM s",
+            "SELECT * FROM (SELECT name FROM (VALUES ('s.b'), ('s.t'), ('s.u'), ('s.v')) "
+            "views(name)) LIMIT 11"},
+           {"SHOW TABLES FROM x", "SELECT * FROM (SELECT '' AS name WHERE false) LIMIT 11"}}) {
+    const auto checked = check(sql);
+    EXPECT_EQ(checked ? checked->sql : std::string(), run) << sql;
+  }
+}
+
+TEST_F(WorkerGateTest, SeesTheManifestAndWhatRaises) {
   struct Case {
     std::string sql;
     bool manifest;
-    bool files;
+    bool raises;
   };
-  for (const auto& [sql, manifest, files] : std::vector<Case>{
+  for (const auto& [sql, manifest, raises] : std::vector<Case>{
            {"SELECT 1", false, false},
            {"FROM _strata_manifest", true, false},
            {"FROM main._Strata_Manifest", true, false},
@@ -66,56 +91,44 @@ TEST_F(WorkerGateTest, SeesTheManifestAndOwnFiles) {
            {"SELECT (SELECT count(*) FROM _strata_manifest)", true, false},
            {"DESCRIBE _strata_manifest", true, false},
            {"SELECT '_strata_manifest', _strata_manifest FROM s.t", false, false},
-           {"FROM raw_extracted._strata_manifest", false, false},
-           {"FROM 'a.parquet'", false, true},
-           {"FROM read_parquet('a' || 'b')", false, true},
-           {"SELECT (SELECT count(*) FROM glob('*'))", false, true},
-           {"FROM range(3), s.t", false, false}}) {
+           {"WITH _strata_manifest AS (SELECT 1) FROM _strata_manifest", false, false},
+           {"SELECT coalesce(a, Error('no')) FROM s.t", false, true}}) {
     const auto checked = check(sql);
     ASSERT_TRUE(checked) << sql << ": " << checked.error().message;
     EXPECT_EQ(checked->names_manifest, manifest) << sql;
-    EXPECT_EQ(checked->names_files, files) << sql;
+    EXPECT_EQ(checked->raises, raises) << sql;
   }
 }
 
 TEST_F(WorkerGateTest, RefusesEverythingElseSayingWhat) {
-  struct Case {
-    std::string sql;
-    std::string message_start;
-  };
-  for (const auto& [sql, start] : std::vector<Case>{
-           {"COPY (SELECT 1) TO '/kb/evil.parquet'", "COPY is not run here: only one statement"},
-           {" -- a\n /* b */ attach 'x' AS y", "ATTACH is not run here"},
-           {"DETACH y", "DETACH is not run here"},
-           {"SET threads = 1", "SET is not run here"},
-           {"RESET threads", "RESET is not run here"},
-           {"USE memory", "USE is not run here"},
-           {"PRAGMA database_list", "PRAGMA is not run here"},
-           {"INSTALL httpfs", "INSTALL is not run here"},
-           {"LOAD httpfs", "LOAD is not run here"},
-           {"CREATE TEMP TABLE t AS SELECT 1", "CREATE is not run here"},
-           {"CREATE MACRO m() AS 1", "CREATE is not run here"},
-           {"INSERT INTO t VALUES (1)", "INSERT is not run here"},
-           {"DELETE FROM t", "DELETE is not run here"},
-           {"UPDATE t SET a = 1", "UPDATE is not run here"},
-           {"DROP VIEW v", "DROP is not run here"},
-           {"CALL enable_logging()", "CALL is not run here"},
-           {"EXPLAIN SELECT 1", "EXPLAIN is not run here"},
-           {"CHECKPOINT", "CHECKPOINT is not run here"},
-           {"BEGIN", "BEGIN is not run here"},
-           {"EXPORT DATABASE '/tmp/x'", "EXPORT is not run here"},
-           {"PREPARE p AS SELECT 1", "PREPARE is not run here"},
+  const auto is_not_run = [](const char* what) { return std::string(what) + " is not run here"; };
+  for (const auto& [sql, start] : std::vector<std::pair<std::string, std::string>>{
+           {"COPY (SELECT 1) TO '/kb/evil.parquet'", is_not_run("COPY")},
+           {" -- a\n /* b */ attach 'x' AS y", is_not_run("ATTACH")},
+           {"CREATE TEMP TABLE t AS SELECT 1", is_not_run("CREATE")},
+           {"EXPLAIN ANALYZE SELECT 1", "EXPLAIN ANALYZE is not run here"},
+           {"EXPLAIN (FORMAT json) SELECT 1", "EXPLAIN FORMAT is not run here"},
            {"SELECT 1; SELECT 2", "2 statements: send one SELECT at a time"},
            {"SELECT 1; DROP TABLE x", "2 statements: send one SELECT at a time"},
            {"PIVOT s.t ON a USING count(*)",
             "2 statements: send one SELECT at a time (a PIVOT is several unless"},
-           // These are SELECTs to DuckDB, and write files or keep state.
-           {"SELECT * FROM enable_logging(storage='file')", "the table function enable_logging"},
            {"FROM Enable_Profiling(format='json')", "the table function enable_profiling"},
-           {"SELECT (SELECT count(*) FROM checkpoint())", "the table function checkpoint"},
+           {"SELECT * FROM unnest([1]) t, query('SELECT 1')", "the table function query is"},
            {"WITH a AS (FROM query('SELECT 1')) FROM a", "the table function query"},
            {"DESCRIBE SELECT * FROM read_duckdb('x')", "the table function read_duckdb"},
-           {"FROM arrow_scan(1, 2, 3)", "the table function arrow_scan"}}) {
+           {"FROM s.t, range(t.n)", "range in FROM takes constants only"},
+           {"FROM range(200000000)", "range in FROM makes 100000000 rows at most"},
+           {"SELECT current_setting('threads')", "the function current_setting is not run here"},
+           {"SELECT s.upper('x')", "the function upper is not run here"},
+           {"FROM '/etc/x.csv'", "files are not read by name: only this"},
+           {"FROM other.s.t", "other is no database that is read here"},
+           {"FROM sqlite_master", "sqlite_master belongs to the engine"},
+           {"FROM information_schema.tables", "information_schema.tables belongs to the engine"},
+           {"FROM knowledgebase.pg_catalog.pg_class", "pg_catalog.pg_class belongs to the engine"},
+           {"SHOW DATABASES", "SHOW databases is not run here"},
+           {"FROM (SHOW TABLES)", "SHOW TABLES stands alone"},
+           {"FROM s.t AT (VERSION => 1)", "the construct"},
+           {"SELECT DEFAULT", "an expression of the kind DEFAULT"}}) {
     const auto checked = check(sql);
     ASSERT_FALSE(checked) << sql;
     EXPECT_EQ(code_name(checked.error().code), code_name(Code::kSqlRefused)) << sql;
@@ -123,10 +136,36 @@ TEST_F(WorkerGateTest, RefusesEverythingElseSayingWhat) {
   }
 }
 
+TEST_F(WorkerGateTest, ATableOutOfScopeIsUnknown) {
+  for (const auto& [sql, table] : std::vector<std::pair<std::string, std::string>>{
+           {"FROM nosuch", "main.nosuch"},
+           {"FROM S.NoSuch", "s.nosuch"},
+           {"FROM knowledgebase.nosuch", "main.nosuch"},
+           {"FROM raw_extracted._strata_manifest", "raw_extracted._strata_manifest"},
+           {"WITH a AS (FROM a) FROM a", "main.a"},
+           {"WITH a AS (FROM b), b AS (SELECT 1) FROM a", "main.b"},
+           {"SELECT (WITH a AS (SELECT 1) FROM a) FROM a", "main.a"},
+           {"WITH a AS (SELECT 1) FROM main.a", "main.a"},
+           {"WITH RECURSIVE r AS (FROM r UNION ALL FROM r) FROM r", "main.r"}}) {
+    const auto checked = check(sql);
+    ASSERT_FALSE(checked) << sql;
+    EXPECT_EQ(code_name(checked.error().code), code_name(Code::kUnknownTable)) << sql;
+    EXPECT_EQ(checked.error().detail, table) << sql;
+  }
+  EXPECT_EQ(check("SELECT 1\nFROM Nosuch n").error().message,
+            "Catalog Error: Table with name Nosuch does not exist!\n\nLINE 2: FROM Nosuch n\n"
+            "             ^");
+}
+
 TEST_F(WorkerGateTest, TellsWhatDoesNotParseFromWhatIsRefused) {
   for (const auto& [sql, start] : std::vector<std::pair<std::string, std::string>>{
            {"", "there is no statement: send one SELECT"},
            {" ; -- nothing", "there is no statement: send one SELECT"},
+           {"SELECT ?", "a parameter (? or $1) has no value here"},
+           {"SELECT uper(1)",
+            "Catalog Error: Scalar Function with name uper does not exist!\nDid you mean "
+            "\"upper\"?"},
+           {"EXPLAIN ", "there is no statement: send one SELECT"},
            {"SELEC 1",
             "Parser Error: syntax error at or near \"SELEC\"\n\nLINE 1: SELEC 1\n        ^"},
            {"WITH x AS (DELETE FROM t RETURNING a) FROM x", "Parser Error: A CTE needs a SELECT"},

@@ -1,8 +1,10 @@
 #include "duck/worker_limits.h"
 
+#include <linux/ioprio.h>
 #include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +32,14 @@ constexpr rlim_t kDdlFileBytesMax = 1024UL * 1024 * 1024;
 // Read in signal handlers, so plain and set before the handlers are.
 std::uint64_t address_space_limit = 0;
 int statm_descriptor = -1;
+
+/// Behind ingest, for the processor and for the disk.
+void stand_back() {
+  static_cast<void>(::setpriority(PRIO_PROCESS, 0, kQueryNiceness));
+  // The last of the ordinary class: the idle class would never be served beside a busy writer.
+  constexpr int kLastOfBestEffort = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, IOPRIO_BE_NR - 1);
+  static_cast<void>(::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, kLastOfBestEffort));
+}
 
 void set_limit(decltype(RLIMIT_AS) resource, rlim_t value) {
   const rlimit limit{.rlim_cur = value, .rlim_max = value};
@@ -100,7 +110,7 @@ void apply_process_limits(const ProcessLimits& limits) {
   static_cast<void>(::chdir("/"));
   // Rather a worker than the server.
   std::ofstream("/proc/self/oom_score_adj") << 500;
-  if (!limits.may_write) static_cast<void>(::setpriority(PRIO_PROCESS, 0, kQueryNiceness));
+  if (!limits.may_write) stand_back();
   set_limit(RLIMIT_CORE, 0);
   set_limit(RLIMIT_NOFILE, kDescriptorsMax);
   if (!limits_address_space()) return;

@@ -20,8 +20,8 @@ struct ProcessLimits {
 
 /// Before DuckDB is opened: address space, core files, descriptors, writing to files at all; dies
 /// with the thread that started it; the kernel's first choice when memory runs out; a query stands
-/// back for the processor, DDL does not, because a first landing waits for it. Turns a death
-/// near the address space limit (a crash on an allocation that failed) into kExitOutOfMemory.
+/// back for the processor and the disk, DDL does not, because a first landing waits for it. Turns a
+/// death near the address space limit (a crash on an allocation that failed) into kExitOutOfMemory.
 void apply_process_limits(const ProcessLimits& limits);
 
 /// Lets the process burn so much more CPU time before the kernel ends it: what holds when neither

@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <iterator>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
+#include "base/cells.h"
 #include "duck/render.h"
 #include "duck/sql.h"
 #include "duck/worker_gate.h"
@@ -82,6 +84,46 @@ Result<Database> open_host(std::uint64_t memory_bytes) {
   return database;
 }
 
+/// A name that the engine may have made of another: `a_1` beside `a`.
+bool is_renamed(const std::vector<std::string>& names) {
+  std::set<std::string> known;
+  for (const std::string& name : names) known.insert(ascii_lower(name));
+  return std::ranges::any_of(known, [&known](const std::string& name) {
+    const std::size_t end = name.find_last_not_of("0123456789");
+    return end != std::string::npos && end + 1 < name.size() && name[end] == '_' &&
+           known.contains(name.substr(0, end));
+  });
+}
+
+std::vector<std::string> names_of(duckdb_prepared_statement statement) {
+  std::vector<std::string> names;
+  for (idx_t index = 0; index < duckdb_prepared_statement_column_count(statement); ++index) {
+    // The caller's to free, whatever its type says.
+    const DuckString name(
+        const_cast<char*>(duckdb_prepared_statement_column_name(statement, index)));
+    names.emplace_back(name.view());
+  }
+  return names;
+}
+
+/// As the reader's statement names them: two columns of one name are told apart once the statement
+/// stands in another, and an expression that is spelled otherwise names its column otherwise.
+/// Before anything runs on the connection, because to bind a statement there ends what does.
+std::vector<std::string> column_names(duckdb_connection connection, const CheckedStatement& checked,
+                                      duckdb_prepared_statement statement) {
+  std::vector<std::string> names = names_of(statement);
+  if (!checked.original || checked.explains || !(checked.respelled || is_renamed(names))) {
+    return names;
+  }
+  Statement original;
+  if (duckdb_prepare_extracted_statement(connection, checked.original.get(), 0, original.out()) ==
+      DuckDBError) {
+    return names;
+  }
+  std::vector<std::string> wanted = names_of(original.get());
+  return wanted.size() == names.size() ? wanted : names;
+}
+
 /// DDL is our own text: what is wrong with it is our bug, but for files that cannot be read.
 Error ddl_failure(const std::string& duckdb_text, const DdlRequest& request) {
   const StatementContext context{.kb_folder = request.kb_folder, .sql = {}};
@@ -127,6 +169,7 @@ Result<void> WorkerSession::detach() {
   STRATA_RETURN_IF_ERROR(run(own_.get(), Sql("USE memory")));
   STRATA_RETURN_IF_ERROR(run(own_.get(), Sql("DETACH ").ident(kCatalogName)));
   generation_file_.clear();
+  view_names_.reset();
   return {};
 }
 
@@ -212,40 +255,58 @@ Result<QueryAnswer> WorkerSession::query(const QueryRequest& request, QueryWatch
   return answer;
 }
 
+Result<const std::set<std::string>*> WorkerSession::view_names() {
+  if (!view_names_) {
+    STRATA_ASSIGN_OR_RETURN(const auto rows,
+                            run_for_text(own_.get(),
+                                         Sql("SELECT lower(schema_name), lower(view_name) "
+                                             "FROM duckdb_views() WHERE database_name = ")
+                                             .literal(kCatalogName)
+                                             .raw(" AND NOT internal"),
+                                         2));
+    view_names_.emplace();
+    for (const auto& row : rows) view_names_->insert(row[0] + '.' + row[1]);
+  }
+  return &*view_names_;
+}
+
 Result<QueryAnswer> WorkerSession::run_checked(duckdb_connection connection,
                                                const QueryRequest& request, QueryWatch& watch) {
   StatementContext context{
       .kb_folder = kb_folder_, .sql = request.sql, .memory_bytes = memory_bytes_};
-  STRATA_ASSIGN_OR_RETURN(CheckedStatement checked, check_statement(connection, context));
+  STRATA_ASSIGN_OR_RETURN(const std::set<std::string>* const views, view_names());
+  // Ours never uses a catalog of a kb.
+  STRATA_ASSIGN_OR_RETURN(CheckedStatement checked,
+                          check_statement({.query = connection, .bare = own_.get()}, context,
+                                          *views, request.rows_max));
   context.tables = &checked.tables;
-  context.names_files = checked.names_files;
+  context.raises = checked.raises;
+  context.executed = checked.sql;
+  context.places = &checked.places;
   if (checked.names_manifest) {
     STRATA_RETURN_IF_ERROR(make_manifest_table(connection, request.manifest));
   }
-
   Statement statement;
-  if (duckdb_prepare_extracted_statement(connection, checked.statements.get(), 0,
-                                         statement.out()) == DuckDBError) {
+  if (duckdb_prepare(connection, checked.sql.c_str(), statement.out()) == DuckDBError) {
     const char* why = duckdb_prepare_error(statement.get());
     return failure(why == nullptr ? "" : why, context, watch);
   }
-  if (duckdb_nparams(statement.get()) != 0) {
-    return make_error(Code::kSqlError,
-                      "a parameter (? or $1) has no value here: write the value in its place");
-  }
-  if (duckdb_prepared_statement_type(statement.get()) != DUCKDB_STATEMENT_TYPE_SELECT) {
+  const duckdb_statement_type expected =
+      checked.explains ? DUCKDB_STATEMENT_TYPE_EXPLAIN : DUCKDB_STATEMENT_TYPE_SELECT;
+  if (duckdb_prepared_statement_type(statement.get()) != expected) {
     return make_error(Code::kSqlRefused, "only one SELECT is run");
   }
 
-  // Streamed, so that no more than rows_max + 1 rows are ever made: a LIMIT wrapped around the
-  // text would trip over duplicate column names, a trailing semicolon or comment, and the order of
-  // the rows. Nothing leaves the worker before the last row wanted is rendered, so an error on the
-  // way is still an error and never a short answer.
+  QueryAnswer answer;
+  for (std::string& name : column_names(connection, checked, statement.get())) {
+    answer.head.columns.push_back({.name = std::move(name), .type = {}});
+  }
+  // Nothing leaves the worker before the last row wanted is rendered, so an error on the way is
+  // still an error and never a short answer.
   QueryResult result;
   if (duckdb_execute_prepared_streaming(statement.get(), result.get()) == DuckDBError) {
     return failure(result.error(), context, watch);
   }
-  QueryAnswer answer;
   STRATA_RETURN_IF_ERROR(read_rows(result, request, context, watch, answer));
   answer.head.tables = std::move(checked.tables);
   return answer;
@@ -256,9 +317,9 @@ Result<void> WorkerSession::read_rows(QueryResult& result, const QueryRequest& r
                                       QueryAnswer& answer) {
   STRATA_ASSIGN_OR_RETURN(const Keywords* known_keywords, keywords());
   std::vector<RenderedColumn> columns;
-  for (idx_t index = 0; index < duckdb_column_count(result.get()); ++index) {
+  for (idx_t index = 0; index < answer.head.columns.size(); ++index) {
     const LogicalType type(duckdb_column_logical_type(result.get(), index));
-    RenderedColumn column{.name = duckdb_column_name(result.get(), index), .type = {}};
+    RenderedColumn column{.name = answer.head.columns[index].name, .type = {}};
     auto described = describe_type(type.get(), *known_keywords);
     if (!described) {
       Error error = std::move(described).error();
@@ -266,7 +327,7 @@ Result<void> WorkerSession::read_rows(QueryResult& result, const QueryRequest& r
       return error;
     }
     column.type = std::move(described).value();
-    answer.head.columns.push_back({.name = column.name, .type = column.type.name});
+    answer.head.columns[index].type = column.type.name;
     columns.push_back(std::move(column));
   }
 

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,12 +62,14 @@ class WorkerSession {
   Error failure(const std::string& duckdb_text, const StatementContext& context,
                 const QueryWatch& watch);
   Result<const Keywords*> keywords();
+  Result<const std::set<std::string>*> view_names();
 
   const std::uint64_t memory_bytes_;
   bool broken_ = false;
-  std::string kb_folder_;        // empty until bound
-  std::string generation_file_;  // empty while none is attached
-  Keywords keywords_;            // read at its first use
+  std::string kb_folder_;                            // empty until bound
+  std::string generation_file_;                      // empty while none is attached
+  Keywords keywords_;                                // read at its first use
+  std::optional<std::set<std::string>> view_names_;  // of the generation attached
   Database database_;
   Connection own_;  // ours alone: no reader's SQL runs on it
 };

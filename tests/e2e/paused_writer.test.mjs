@@ -21,9 +21,8 @@ const isReady = async (server, stream) =>
     (await server.receiver(kKb, stream)).view.state === 'ready';
 const cellsOf = (server, stream) =>
     server.rows(kKb, `SELECT a FROM raw_extracted.stream_${stream} ORDER BY a`);
-const viewsOf = async (server) => (await server.rows(
-    kKb, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'raw_extracted'"))
-                                      .flat().toSorted();
+const viewsOf = async (server) => (await server.rows(kKb, 'SHOW TABLES'))
+    .flat().map((name) => name.replace('raw_extracted.', '')).toSorted();
 
 /// Lands the first batch of a new stream, and stops the worker that makes its view where it has
 /// its private copy open. Answers the worker, the stream and the landing, which may still be

@@ -253,7 +253,7 @@ test('a comparison or an aggregate of text says what to do', async () => {
   }
 });
 
-test('whatever files the SQL picks itself, it is no fault of the server', async () => {
+test('files are never read by name, the kb\'s own neither', async () => {
   const folder = server.streamFolder('demo', 'weather');
   const half = folder.length / 2;
   const spelled = `'${folder.slice(0, half)}' || '${folder.slice(half)}'`;
@@ -266,7 +266,7 @@ test('whatever files the SQL picks itself, it is no fault of the server', async 
     `SELECT * FROM '${folder}/data/none.parquet'`,
   ]) {
     const { status, json } = await ask(sql);
-    assert.deepEqual([status, json.code], [400, 'sql_error'], `${sql}: ${json.detail}`);
+    assert.deepEqual([status, json.code], [403, 'sql_refused'], `${sql}: ${json.detail}`);
     // What follows is the reader's own line.
     assert.ok(!json.detail.split('\n\nLINE ')[0].includes(server.data), json.detail);
   }

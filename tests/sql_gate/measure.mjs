@@ -1,0 +1,129 @@
+// node measure.mjs overhead|isolation: what a query through the gateway costs beside ATTACH, query
+// and DETACH on a live DuckDB of one's own; and what ingest feels of a hundred hostile queries.
+// Prints, and judges nothing: figures are for a quiet machine and a release build (STRATA_PROGRAM).
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { repository, startWith, until } from '../e2e/harness.mjs';
+import { kKb, placesOf, startKnowledgebase } from './knowledgebase.mjs';
+
+const { DuckDBInstance } = createRequire(join(repository, 'deps/'))('@duckdb/node-api');
+
+const shareOf = (times, share) => times.toSorted((a, b) => a - b)[
+    Math.min(times.length - 1, Math.floor(times.length * share))];
+const shown = (milliseconds) => `${milliseconds.toFixed(2)} ms`;
+
+async function timed(action) {
+  const begun = performance.now();
+  await action();
+  return performance.now() - begun;
+}
+
+async function overhead() {
+  const kRounds = 300;
+  for (const views of [1, 200]) {
+    const names = Array.from({ length: views }, (_, n) => `s${n}`);
+    const server = await startWith(kKb, names);
+    for (const name of names) await server.land(kKb, name, [{ a: '1' }, { a: '2' }], 'b');
+    const ready = async () => (await server.rows(kKb, 'SHOW TABLES')).length === views;
+    await until(ready, 'the views');
+    const sql = 'SELECT a, count(*) FROM raw_extracted.stream_s0 GROUP BY a ORDER BY a';
+    const live = await (await DuckDBInstance.create(':memory:')).connect();
+    const file = join(server.kbFolder(kKb), 'knowledgebase.duckdb');
+    const ours = [];
+    const theirs = [];
+    for (let round = 0; round < kRounds; ++round) {
+      ours.push(await timed(() => server.rows(kKb, sql)));
+      theirs.push(await timed(async () => {
+        await live.run(`ATTACH '${file}' AS knowledgebase (READ_ONLY)`);
+        await live.run('USE knowledgebase');
+        await live.runAndReadAll(sql);
+        await live.run('USE memory');
+        await live.run('DETACH knowledgebase');
+      }));
+    }
+    const [gateway, attached] = [ours, theirs].map((times) => shareOf(times, 0.5));
+    console.log(`${views} view(s), p50 of ${kRounds}: gateway ${shown(gateway)}, ` +
+        `ATTACH + query + DETACH ${shown(attached)}, difference ${shown(gateway - attached)}`);
+    live.closeSync();
+    await server.stop();
+  }
+}
+
+/// Sends `perSecond` batches a second whatever the answers do, and answers how long each took.
+async function ingest(server, perSecond, while_) {
+  const times = [];
+  const begun = performance.now();
+  const landings = [];
+  for (let sent = 0; while_(); ++sent) {
+    const due = begun + sent * 1000 / perSecond;
+    if (due > performance.now()) await sleep(due - performance.now());
+    // From when it was due: a client that is late itself is late for the producer too.
+    landings.push(server.post(kKb, 'weather', '{"day":"2026-03-01","city":"Oslo"}\n', {})
+        .then(({ status }) => { times.push([performance.now() - due, status]); }));
+  }
+  await Promise.all(landings);
+  assert.ok(times.every(([, status]) => status === 200), 'every batch lands');
+  return times.map(([time]) => time);
+}
+
+/// Regular files written below `folder` since `stamp`, whoever wrote them.
+const writtenSince = (folder, stamp) => execFileSync(
+    'find', [folder, '-xdev', '-type', 'f', '-newer', stamp], { encoding: 'utf8' })
+    .split('\n').filter((name) => name !== '');
+
+async function isolation() {
+  const kPerSecond = 200;
+  const kCount = 100;
+  const server = await startKnowledgebase();
+  const places = Object.entries(placesOf(server));
+  const lines = readFileSync(new URL('hostile.jsonl', import.meta.url), 'utf8').trim().split('\n')
+                    .map((line) => JSON.parse(line));
+  // The bombs over and over: what is refused costs nobody anything.
+  const bombs = lines.filter(({ kind }) => kind === 'bomb').map(({ sql }) => sql);
+  const hostile = Array.from({ length: kCount }, (_, n) => n % 2 === 0
+      ? bombs[n / 2 % bombs.length]
+      : places.reduce((sql, [name, path]) => sql.replaceAll(`{${name}}`, path),
+                      lines[n * 7 % lines.length].sql));
+  await ingest(server, kPerSecond, (() => { let n = 0; return () => ++n < 200; })());
+  const calmUntil = performance.now() + 20_000;
+  const calm = await ingest(server, kPerSecond, () => performance.now() < calmUntil);
+  const stamp = join(server.data, 'strata.json');
+  execFileSync('touch', [stamp]);
+  await sleep(20);
+
+  const codes = {};
+  let next = 0;
+  let left = kCount;
+  const attack = async () => {
+    while (next < kCount) {
+      const { text, status } = await server.query(kKb, hostile[next++], { timeout_ms: 1500 });
+      const code = status === 200 ? 'ok' : JSON.parse(text).code;
+      codes[code] = (codes[code] ?? 0) + 1;
+      --left;
+    }
+  };
+  const attacks = Promise.all(Array.from({ length: 4 }, attack));
+  const beside = await ingest(server, kPerSecond, () => left > 0);
+  await attacks;
+  const kOurs = /\/(data|ids\/..|_tmp|numbers|generations)\/|\/staging\//;
+  const strange = [...writtenSince(server.data, stamp), ...writtenSince('/tmp', stamp)]
+      .filter((name) => !name.startsWith(server.data) || !kOurs.test(name));
+  console.log(`ingest at ${kPerSecond}/s without queries: ${calm.length} batches, p50 ` +
+      `${shown(shareOf(calm, 0.5))}, p99 ${shown(shareOf(calm, 0.99))}`);
+  console.log(`during ${kCount} hostile queries: ${beside.length} batches, p50 ` +
+      `${shown(shareOf(beside, 0.5))}, p99 ${shown(shareOf(beside, 0.99))}: ` +
+      `${(shareOf(beside, 0.99) / shareOf(calm, 0.99)).toFixed(2)} times`);
+  const lives = server.child.exitCode === null;
+  console.log(`answers: ${JSON.stringify(codes)}; the server lives: ${lives}`);
+  console.log(`files written that are none of ingest's: ${strange.length} ${strange.join(' ')}`);
+  await server.stop();
+}
+
+const [what] = process.argv.slice(2);
+assert.ok(what === 'overhead' || what === 'isolation', 'node measure.mjs overhead|isolation');
+await (what === 'overhead' ? overhead : isolation)();
+process.exit(0);
