@@ -68,7 +68,7 @@ export class Statements {
     return `${withList}${sides.join(` ${operator} `)}`;
   }
 
-  /// One column, so that a query may stand where a value does; `made` a call that gives it its type.
+  /// One column, so that a query may stand where a value does; `made` is a call around it.
   select(depth, scope, made = '') {
     const all = made === '' && this.chance(0.15);
     const parts = [`SELECT ${all ? '*' : `${made}(${this.expression(depth, scope)}) AS x`}`];
