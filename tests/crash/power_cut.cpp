@@ -1,7 +1,8 @@
 // power_cut --work FOLDER --type ext4|xfs ...: publish_rig processes on a file system whose disk
 // recfs logs; then, for cuts at random places of the log, the disk as the cut may have left it:
 // mounted, recovered by the product's own code, read file by file, every batch sent again. One line
-// of JSON per state; what it means is judged by tests/crash/rig.mjs.
+// of JSON per state; what it means is judged by tests/crash/rig.mjs. With --during-recovery the
+// power is cut twice: what is recorded and cut again is the recovery of one such disk.
 #include <fmt/format.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -47,6 +49,8 @@ struct Options {
   int threads = 1;
   int batches = 30;
   bool duplicates = false;
+  bool exchange = false;
+  bool during_recovery = false;
   std::string mutant = "none";
   std::string pause_us = "0";
   std::string fold_percent = "0";
@@ -64,8 +68,9 @@ class PowerCut {
 
   void run() {
     make_disk();
-    record();
+    record([this] { run_rigs(); });
     read_acks();
+    if (options_.during_recovery) record_recovery();
     replay();
   }
 
@@ -86,20 +91,39 @@ class PowerCut {
     std::filesystem::copy_file(at("disk"), at("stable"));
   }
 
-  void record() {
+  void record(const std::function<void()>& work) {
     const pid_t recfs = start({options_.recfs, at("disk"), at("log"), at("fuse")});
     for (int i = 0; i < 1000 && ::access(at("fuse/disk").c_str(), F_OK) != 0; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     {
       const LoopMount disk(at("fuse/disk"), options_.type, at("mount"));
-      if (!disk.mounted()) die("mount the fresh disk");
-      run_rigs();
+      if (!disk.mounted()) die("mount the disk");
+      work();
     }
     for (int i = 0; i < 500 && ::umount2(at("fuse").c_str(), 0) != 0; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the loop device lets go
     }
     wait_for(recfs);
+  }
+
+  /// Cuts once; from here on the log is that of the recovery, to which every batch that had been
+  /// acknowledged is an old one.
+  void record_recovery() {
+    DiskStates states;
+    if (!states.open(at("log"), at("stable"))) die("read the log");
+    const Cut cut{some_ack(), static_cast<Survivors>(random_() % 4)};
+    if (!states.make(cut, random_, at("disk"))) die("make a state");
+    std::filesystem::copy_file(at("disk"), at("stable"),
+                               std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::remove(at("log"));
+    std::erase_if(acks_, [&](const Ack& ack) { return ack.position > cut.position; });
+    for (Ack& ack : acks_) ack.position = 0;
+    record([this] {
+      const int code = wait_for(start({options_.rig, "recover", at("mount"), "--process", "again",
+                                       "--seed", fmt::format("{}", options_.seed)}));
+      if (code != 0) die(fmt::format("the recovery ended with {}", code));
+    });
   }
 
   std::string ids(int process) const {
@@ -133,6 +157,8 @@ class PowerCut {
           options_.pause_us,
           "--fold-percent",
           options_.fold_percent};
+      // One process exchanges, as one compacts.
+      if (options_.exchange && n == 0) command.emplace_back("--exchange");
       if (options_.duplicates) {
         for (const std::string& word :
              {std::string("--barrier"), at("barrier"), std::string("--parties"),
@@ -163,11 +189,12 @@ class PowerCut {
     if (acks_.empty()) die("nothing was acknowledged");
   }
 
-  /// Half of them right after an acknowledgement, where the most is at stake.
+  /// Half of them right after an acknowledgement, where the most is at stake; a recovery
+  /// acknowledges nothing.
   std::vector<Cut> cuts(std::uint64_t end) {
     std::vector<Cut> cuts;
     for (int n = 0; n < options_.states; ++n) {
-      const bool after_ack = n % 2 == 0;
+      const bool after_ack = n % 2 == 0 && !options_.during_recovery;
       const std::uint64_t position = after_ack ? some_ack() : random_() % (end + 1);
       const bool hardest = after_ack && random_() % 2 == 0;
       cuts.push_back(
@@ -271,6 +298,8 @@ int main(int argc, char** argv) {
   app.add_option("--threads", options.threads);
   app.add_option("--batches", options.batches);
   app.add_flag("--duplicates", options.duplicates);
+  app.add_flag("--exchange", options.exchange);
+  app.add_flag("--during-recovery", options.during_recovery);
   app.add_option("--mutant", options.mutant);
   app.add_option("--pause-us", options.pause_us);
   app.add_option("--fold-percent", options.fold_percent);

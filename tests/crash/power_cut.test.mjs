@@ -2,27 +2,12 @@
 // the product's own recovery, nothing is there twice, nothing unreadable is shown, and every batch
 // can be sent again. Mutants of the protocol have to be caught by the same states.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { count, judgeState, kSeed, launch, linesOf, memoryFolder, programs, report, seeds,
-         withFolder } from './rig.mjs';
+import { count, diskObstacle, judgeState, kSeed, launch, linesOf, memoryFolder, programs, report,
+         seeds, withFolder } from './rig.mjs';
 
-/// Why power cannot be cut here, or nothing.
-function obstacle() {
-  if (!existsSync(join(programs, 'power_cut'))) return 'built without libfuse3';
-  if (process.getuid() !== 0) return 'not root';
-  for (const device of ['/dev/fuse', '/dev/loop-control']) {
-    if (!existsSync(device)) return `no ${device}`;
-  }
-  for (const tool of ['mkfs.ext4', 'mkfs.xfs']) {
-    if (spawnSync(tool, ['-V']).error !== undefined) return `no ${tool}`;
-  }
-  if (spawnSync('unshare', ['--mount', 'true']).status !== 0) return 'no mount namespaces';
-  return '';
-}
-const kObstacle = obstacle();
+const kObstacle = diskObstacle();
 if (kObstacle !== '') {
   console.log(`SKIPPED: power cuts (${kObstacle})`);
   assert.notEqual(process.env.STRATA_REQUIRE_ALL, '1', `power cuts: ${kObstacle}`);
@@ -60,24 +45,42 @@ const kWorkloads = {
          '--pause-us', '500'],
   race: ['--processes', '2', '--duplicates', '--batches', '25', '--pause-us', '3000'],
 };
+const kExchange = {
+  exchange: ['--processes', '2', '--duplicates', '--exchange', '--batches', '25', '--pause-us',
+             '6000'],
+};
+const duringRecovery = (workloads) => Object.fromEntries(Object.entries(workloads).map(
+    ([name, args]) => [name, [...args, '--during-recovery']]));
 
-for (const [type, all] of [['ext4', count('STRATA_CUTS_EXT4', 90)],
-                           ['xfs', count('STRATA_CUTS_XFS', 24)]]) {
-  test(`${all} power cuts on ${type} lose nothing, seed ${kSeed}`, options, async () => {
-    const names = Object.keys(kWorkloads);
+const kExt4 = count('STRATA_CUTS_EXT4', 90);
+const kXfs = count('STRATA_CUTS_XFS', 24);
+const kRecovery = count('STRATA_CUTS_RECOVERY', 20);
+const kExchanges = count('STRATA_CUTS_EXCHANGE', 10);
+const kSuites = [
+  { key: 'ext4', what: 'on ext4', all: kExt4, types: ['ext4'], workloads: kWorkloads },
+  { key: 'xfs', what: 'on xfs', all: kXfs, types: ['xfs'], workloads: kWorkloads },
+  { key: 'recovery', what: 'while a recovery is under way', all: kRecovery,
+    types: ['ext4', 'ext4', 'xfs'], workloads: duringRecovery({ ...kWorkloads, ...kExchange }) },
+  { key: 'exchange', what: 'while `data/` is exchanged', all: kExchanges,
+    types: ['ext4', 'ext4', 'xfs'], workloads: kExchange },
+];
+for (const { key, what, all, types, workloads } of kSuites) {
+  test(`${all} power cuts ${what} lose nothing, seed ${kSeed}`, options, async () => {
+    const names = Object.keys(workloads);
     const total = { states: 0, acked: 0 };
     // A recording serves so many cuts that most of its log is looked at.
     for (let n = 0; total.states < all; ++n) {
       const part = Math.min(Math.max(10, Math.ceil(all / 12)), all - total.states);
       const name = names[n % names.length];
+      const type = types[n % types.length];
       const seen = await states(kSeed + n, ['--type', type, '--states', `${part}`,
-                                            ...kWorkloads[name]]);
-      assert.deepEqual(seen.wrong, [], `${name}, seed ${kSeed + n}`);
+                                            ...workloads[name]]);
+      assert.deepEqual(seen.wrong, [], `${name}, ${type}, seed ${kSeed + n}`);
       total.states += seen.states;
       total.acked += seen.acked;
     }
     assert.ok(total.acked > all, 'batches were acknowledged before the cuts');
-    report({ suite: 'power', key: type, fault: `power cut, ${type}`, states: total.states,
+    report({ suite: 'power', key, fault: `power cut ${what}`, states: total.states,
              checked: total.acked, wrong: 0 });
   });
 }

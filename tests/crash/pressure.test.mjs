@@ -108,6 +108,15 @@ test('the disk is full', { skip: withoutMounts(kFull, 'full') }, async () => {
   report({ suite: 'fault', key: 'full', fault: kFull, states: 3, wrong: 0 });
 });
 
+/// Fills the disk of `folder` but for so many bytes.
+function leave(folder, bytes) {
+  const filler = join(folder, 'filler');
+  fill(filler);
+  truncateSync(filler, statSync(filler).size - bytes);
+  const { bavail, bsize } = statfsSync(folder);
+  assert.equal(bavail * bsize, bytes);
+}
+
 const kReserve = 'a disk filled down to its reserve';
 test('the reserve stays, to the body', { skip: withoutMounts(kReserve, 'reserve') }, async () => {
   const { server, folder } = await startFull('size=96m');
@@ -115,23 +124,42 @@ test('the reserve stays, to the body', { skip: withoutMounts(kReserve, 'reserve'
   await sendLogged(history, server, batch('first'));
   const reserve = (await server.metrics()).strata_disk_reserve_bytes;
   assert.equal(reserve, 24 * kMebibyte);
-  const leave = (bytes) => {
-    fill(join(folder, 'filler'));
-    truncateSync(join(folder, 'filler'), statSync(join(folder, 'filler')).size - bytes);
-    const { bavail, bsize } = statfsSync(folder);
-    assert.equal(bavail * bsize, bytes);
-  };
-  leave(reserve + kMebibyte / 2);
+  leave(folder, reserve + kMebibyte / 2);
   await expectOpen(server);
   assert.equal(await askWithoutBody(server, kMebibyte), 'HTTP/1.1 507 Insufficient Storage');
   assert.equal(await askWithoutBody(server, kMebibyte / 4), 'HTTP/1.1 100 Continue');
   assert.equal((await sendLogged(history, server, batch('small'))).status, 200);
-  leave(reserve - 4096);
+  leave(folder, reserve - 4096);
   await expectStopped(server, 'disk_full', /kept in reserve/);
   expectRefused(await sendLogged(history, server, batch('refused')), 507, 'disk_full');
   await expectRight(server, history);
   await server.stop();
   report({ suite: 'fault', key: 'reserve', fault: kReserve, states: 2, wrong: 0 });
+});
+
+const kGeneration = 'no room for a generation, though batches land';
+test('batches land where a generation finds no room, and are read once there is some',
+     { skip: withoutMounts(kGeneration, 'generation') }, async () => {
+  const { server, folder } = await startFull('size=96m');
+  const history = new History();
+  await sendLogged(history, server, batch('first'));
+  await expectRight(server, history);
+  await server.createReceiver(kKb, 'unseen');
+  leave(folder, (await server.metrics()).strata_disk_reserve_bytes + kMebibyte / 8);
+  assert.equal((await server.post(kKb, 'unseen', '{"n":1}\n', { id: 'a' })).status, 200);
+  const { view } = await server.receiver(kKb, 'unseen');
+  assert.equal(view.state, 'error');
+  assert.match(view.reason, /too full to publish a version of the knowledgebase/);
+  const sql = 'SELECT n FROM raw_extracted.stream_unseen';
+  const refused = await server.query(kKb, sql);
+  assert.equal(refused.status, 503, refused.text);
+  await expectRight(server, history);
+  assert.equal((await server.post(kKb, 'unseen', '{"n":2}\n', { id: 'b' })).status, 200);
+  rmSync(join(folder, 'filler'));
+  await until(async () => (await server.query(kKb, sql)).status === 200, 'the view');
+  assert.deepEqual(await server.rows(kKb, `${sql} ORDER BY n`), [['1'], ['2']]);
+  await server.stop();
+  report({ suite: 'fault', key: 'generation', fault: kGeneration, states: 1, wrong: 0 });
 });
 
 const kInodes = 'a disk without a free inode';

@@ -25,6 +25,16 @@ const kFaults = [
   ['kill-generation', 'the same, of a generation', 'kills', 'kill_calls'],
   ['power-ext4', 'power cut, ext4', 'states', 'power_cut'],
   ['power-xfs', 'power cut, xfs', 'states', 'power_cut'],
+  ['power-recovery', 'power cut, ext4 and xfs, while a recovery is under way', 'states',
+   'power_cut'],
+  ['power-exchange', 'power cut, ext4 and xfs, while `data/` is exchanged', 'states',
+   'power_cut'],
+  ['write-back-once', '`EIO` from below ext4, at the first write of a batch\'s file', 'POSTs',
+   'write_back'],
+  ['write-back-file', 'the same, at every write of batches\' files', 'POSTs', 'write_back'],
+  ['write-back-all', 'the same, at every write, the journal\'s too', 'POSTs', 'write_back'],
+  ['write-back-before', '`EIO` from below ext4 when the kernel writes back by itself, before fsync',
+   'POSTs', 'write_back'],
   ...['fsync-EIO', 'fsync-ENOSPC', 'pwrite64-EIO', 'pwrite64-ENOSPC', 'linkat-EIO',
       'linkat-ENOSPC', 'renameat2-EIO', 'renameat2-ENOSPC', 'openat-EMFILE'].map(
       (key) => [`fault-${key}`, `\`${key.split('-')[0]}\` answers ${key.split('-')[1]}`, 'POSTs',
@@ -32,6 +42,7 @@ const kFaults = [
   ['fault-full', 'a full disk: data, staging, `failed/`, catalog, generations', 'rounds',
    'pressure'],
   ['fault-reserve', 'a disk filled down to its reserve', 'states', 'pressure'],
+  ['fault-generation', 'no room for a generation, though batches land', 'rounds', 'pressure'],
   ['fault-inodes', 'a disk without a free inode', 'rounds', 'pressure'],
   ['fault-small', 'a disk of 4 MiB, filled by batches', 'batches', 'pressure'],
   ['fault-fsize', 'a limit of the size of files', 'POSTs', 'pressure'],
@@ -67,7 +78,8 @@ function resultOf(row, unit) {
 /// The table, out of the reports by `suite-key`.
 export function tableOf(reports) {
   const skipped = reports.get('power-skipped');
-  const reportOf = (key) => reports.get(key) ?? (key.startsWith('power-') ? skipped : undefined);
+  const reportOf = (key) => reports.get(key) ?? (/^(power|write-back)-/.test(key) ? skipped
+                                                                                 : undefined);
   const line = (cells) => `| ${cells.join(' | ')} |`;
   return [
     line(['fault', 'test', 'last result']), '|---|---|---|',

@@ -1,6 +1,6 @@
 // What the crash suites share: their programs, the content that publish_rig gives an id, and the
 // verdict on what is there after a crash, by the checker that judges the real server too.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync,
          writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +16,20 @@ export const kSeed = Number(process.env.STRATA_SEED ?? Date.now() % 2 ** 31);
 export const count = (name, quick) => Number(process.env[name] ?? quick);
 /// The quick form catches each mutant with every one of these.
 export const seeds = Array.from({ length: count('STRATA_CRASH_SEEDS', 10) }, (_, n) => kSeed + n);
+
+/// Why no disk can be played here (recfs under a loop device), or nothing.
+export function diskObstacle() {
+  if (!existsSync(join(programs, 'power_cut'))) return 'built without libfuse3';
+  if (process.getuid() !== 0) return 'not root';
+  for (const device of ['/dev/fuse', '/dev/loop-control']) {
+    if (!existsSync(device)) return `no ${device}`;
+  }
+  for (const tool of ['mkfs.ext4', 'mkfs.xfs']) {
+    if (spawnSync(tool, ['-V']).error !== undefined) return `no ${tool}`;
+  }
+  if (spawnSync('unshare', ['--mount', 'true']).status !== 0) return 'no mount namespaces';
+  return '';
+}
 
 /// The content of an id, by the rule of rig_stream.cpp; no code is shared with it.
 export function contentOf(id) {

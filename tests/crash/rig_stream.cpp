@@ -168,19 +168,33 @@ Result<void> RigStream::take_names(const std::vector<std::string>& ids) {
 Result<void> RigStream::exchange(const std::string& name) {
   STRATA_ASSIGN_OR_RETURN(const auto old, publisher_->open_data(""));
   STRATA_ASSIGN_OR_RETURN(const auto made, io::ensure_directory(fs_, {*processed_, name}));
-  const auto take_over = [&]() -> Result<void> {
-    STRATA_ASSIGN_OR_RETURN(const auto names, names_in(*old));
-    for (const std::string& file : names) {
-      const auto linked = fs_.link({*old, file}, {*made, file});
-      if (!linked && linked.error().code != Code::kExists && !gone(linked.error())) return linked;
-    }
-    return fs_.sync_directory(*made);
-  };
-  STRATA_RETURN_IF_ERROR(take_over());
+  STRATA_RETURN_IF_ERROR(link_files(*old, *made));
   STRATA_RETURN_IF_ERROR(fs_.rename_exchange({*processed_, name}, {*folder_, "data"}));
   STRATA_RETURN_IF_ERROR(fs_.sync_directory(*folder_));
   // What was published into the old one before the exchange; whoever came later moves on.
-  return take_over();
+  return link_files(*old, *made);
+}
+
+/// Durable when it returns; files that are there stay.
+Result<void> RigStream::link_files(const Directory& from, const Directory& to) {
+  STRATA_ASSIGN_OR_RETURN(const auto names, names_in(from));
+  for (const std::string& file : names) {
+    const auto linked = fs_.link({from, file}, {to, file});
+    if (!linked && linked.error().code != Code::kExists && !gone(linked.error())) return linked;
+  }
+  return fs_.sync_directory(to);
+}
+
+/// What was published into a folder between the look at it and its exchange.
+Result<void> RigStream::finish_exchanges() {
+  STRATA_ASSIGN_OR_RETURN(const auto data, publisher_->open_data(""));
+  STRATA_ASSIGN_OR_RETURN(const auto entries, fs_.list(*processed_));
+  for (const io::DirEntry& entry : entries) {
+    if (entry.type != io::FileType::kDirectory) continue;
+    STRATA_ASSIGN_OR_RETURN(const auto old, fs_.open_directory_at({*processed_, entry.name}));
+    STRATA_RETURN_IF_ERROR(link_files(*old, *data));
+  }
+  return {};
 }
 
 Result<std::vector<std::string>> RigStream::names_in(const Directory& folder) {
@@ -195,6 +209,7 @@ Result<std::vector<std::string>> RigStream::names_in(const Directory& folder) {
 
 Result<void> RigStream::recover() {
   STRATA_RETURN_IF_ERROR(publisher_->recover([](const std::string&) { return Result<void>(); }));
+  STRATA_RETURN_IF_ERROR(finish_exchanges());
   std::vector<std::string> folded;
   STRATA_ASSIGN_OR_RETURN(const auto names, names_in(*processed_));
   for (const std::string& name : names) {

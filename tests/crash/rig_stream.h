@@ -65,7 +65,7 @@ class RigStream {
   /// beside fold().
   Result<void> exchange(const std::string& name);
 
-  /// The product's recovery, then this rig's: folds that were under way are finished.
+  /// The product's recovery, then this rig's: folds and exchanges that were under way are finished.
   Result<void> recover();
   Result<Survey> survey();
 
@@ -75,6 +75,8 @@ class RigStream {
   Result<void> open_parts();
   Result<io::Publisher::Encoded> encode(const std::string& id, const std::string& attempt);
   Result<void> take_names(const std::vector<std::string>& ids);
+  Result<void> link_files(const io::Directory& from, const io::Directory& to);
+  Result<void> finish_exchanges();
   Result<std::vector<std::string>> names_in(const io::Directory& folder);
   Result<void> survey_data(Survey& survey);
   Result<void> survey_claims(Survey& survey);
