@@ -72,7 +72,8 @@ function resultOf(row, unit) {
   if (row === undefined) return 'not run';
   if (row.skipped !== undefined) return `skipped: ${row.skipped}`;
   if (row.mutant !== undefined) return `caught with ${row.caught} of ${row.of} seeds`;
-  return `${withCommas(row.states)} ${unit}, ${row.wrong} wrong`;
+  const also = Object.entries(row.also ?? {}).map(([what, n]) => `${withCommas(n)} ${what}`);
+  return [`${withCommas(row.states)} ${unit}`, ...also, `${row.wrong} wrong`].join(', ');
 }
 
 /// The table, out of the reports by `suite-key`.

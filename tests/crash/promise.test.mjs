@@ -11,10 +11,12 @@ const lineOf = (table, start) => table.split('\n').find((line) => line.startsWit
 test('each row says what its suite reported', () => {
   const table = tableOf(new Map([
     ['race-duplicates', { states: 10000, wrong: 0 }],
+    ['kill-random', { states: 2000, wrong: 0, also: { 'sends cut': 4123 } }],
     ['power-skipped', { skipped: 'not root' }],
     ['race-no-identity-check', { mutant: 'no-identity-check', caught: 10, of: 10 }],
   ]));
   assert.match(lineOf(table, 'the same id in two'), /\| 10,000 rounds, 0 wrong \|$/);
+  assert.match(lineOf(table, 'two processes'), /\| 2,000 kills, 4,123 sends cut, 0 wrong \|$/);
   assert.match(lineOf(table, 'power cut, xfs'), /\| skipped: not root \|$/);
   assert.match(lineOf(table, 'mutant: no file is synced'), /\| skipped: not root \|$/);
   assert.match(lineOf(table, 'mutant: nobody looks'), /\| caught with 10 of 10 seeds \|$/);
