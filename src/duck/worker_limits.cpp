@@ -36,6 +36,8 @@ int statm_descriptor = -1;
 /// Behind ingest, for the processor and for the disk.
 void stand_back() {
   static_cast<void>(::setpriority(PRIO_PROCESS, 0, kQueryNiceness));
+  // That counts within the session, if the kernel has them compete as wholes (sched_autogroup).
+  std::ofstream("/proc/self/autogroup") << kQueryNiceness;
   // The last of the ordinary class: the idle class would never be served beside a busy writer.
   constexpr int kLastOfBestEffort = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, IOPRIO_BE_NR - 1);
   static_cast<void>(::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, kLastOfBestEffort));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -348,7 +349,13 @@ TEST_F(WorkerPoolTest, AWorkerHasOnlyWhatItNeeds) {
   EXPECT_EQ(fs::read_symlink(proc / "fd/0"), "/dev/null");
   EXPECT_EQ(fs::read_symlink(proc / "fd/1"), fs::read_symlink("/proc/self/fd/2"));
   EXPECT_EQ(fs::read_symlink(proc / "cwd"), "/");
-  EXPECT_EQ(::getpgid(*children().begin()), *children().begin());
+  const pid_t worker = *children().begin();
+  EXPECT_EQ(::getpgid(worker), worker);
+  EXPECT_EQ(::getsid(worker), worker);
+  EXPECT_EQ(::getpriority(PRIO_PROCESS, static_cast<id_t>(worker)), 10);
+  if (fs::exists(proc / "autogroup")) {
+    EXPECT_NE(read_file(proc / "autogroup").find(" nice 10"), std::string::npos);
+  }
   if (!limits_address_space()) return;
   const std::string limits = read_file(proc / "limits");
   EXPECT_NE(limits.find("Max file size             0 "), std::string::npos) << limits;

@@ -81,7 +81,9 @@ class SpawnSettings {
     sigset_t all;
     ::sigemptyset(&none);
     ::sigfillset(&all);
-    // An own process group: Ctrl-C at the server's terminal is the server's to handle.
+    // An own session: Ctrl-C at the server's terminal is the server's to handle, and where the
+    // kernel shares the processor out by sessions, what a worker uses is not taken from the
+    // server's share.
     const std::array results = {
         ::posix_spawn_file_actions_adddup2(&actions_, child_socket, kChildSocket),
         ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
@@ -89,10 +91,9 @@ class SpawnSettings {
         ::posix_spawn_file_actions_addclosefrom_np(&actions_, kChildSocket + 1),
         ::posix_spawnattr_setflags(
             &attributes_, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                             POSIX_SPAWN_SETPGROUP)),
+                                             POSIX_SPAWN_SETSID)),
         ::posix_spawnattr_setsigmask(&attributes_, &none),
         ::posix_spawnattr_setsigdefault(&attributes_, &all),
-        ::posix_spawnattr_setpgroup(&attributes_, 0),
     };
     for (const int result : results) {
       if (result != 0) return result;
