@@ -86,7 +86,9 @@ test(`whatever is accepted reads this knowledgebase's views (seed ${kSeed})`, as
     expect(kAccepted.has(code) || kRefused.has(code), `answered ${answer.text}`, sql);
     expect(!answer.text.includes(kSecret), 'another knowledgebase\'s rows', sql);
     expect(!/the engine would read|reads otherwise/.test(detail), detail, sql);
-    const forbidden = kAccepted.has(code) ? await forbiddenReads(sql) : [];
+    // What ran out of time may have done so before anybody saw that it cannot be planned.
+    const forbidden = kAccepted.has(code) ? await forbiddenReads(sql).catch(
+        ({ message }) => code === 'ok' ? [`no plan: ${message}`] : []) : [];
     expect(forbidden.length === 0, JSON.stringify(forbidden), sql);
   };
   for (let made = 0; made < kCount; made += kAtOnce) {
