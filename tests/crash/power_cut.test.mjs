@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { count, diskObstacle, judgeState, kSeed, launch, linesOf, memoryFolder, programs, report,
-         seeds, withFolder } from './rig.mjs';
+         seeds, shows, withFolder } from './rig.mjs';
 
 const kObstacle = diskObstacle();
 if (kObstacle !== '') {
@@ -15,18 +15,19 @@ if (kObstacle !== '') {
 }
 const options = { skip: kObstacle === '' ? false : kObstacle };
 
-/// Runs states until `enough` says so; answers how many were seen and the first that is wrong.
+/// Runs states until `enough` says so; answers how many were seen and what is wrong with which.
 async function states(seed, args, enough = () => false) {
   return withFolder(async (work) => {
     const child = launch('power_cut', [
       '--work', work, '--rig', join(programs, 'publish_rig'), '--recfs', join(programs, 'recfs'),
       '--seed', `${seed}`, ...args,
     ]);
-    const seen = { states: 0, acked: 0, wrong: [] };
+    const seen = { states: 0, acked: 0, problems: [], wrong: [] };
     for await (const state of linesOf(child)) {
       seen.states += 1;
       seen.acked += state.acked.length;
       const problems = judgeState(state);
+      seen.problems.push(...problems);
       if (problems.length > 0) {
         seen.wrong.push(`cut ${state.cut}, ${state.survivors}: ${problems.slice(0, 5).join('; ')}`);
       }
@@ -87,30 +88,57 @@ for (const { key, what, all, types, workloads } of kSuites) {
 
 /// So many a seed, until one shows the mutant.
 const kRecordings = 4;
+/// What each one runs under, and what it shows itself by, before or after the retries.
 const kMutants = {
-  'no-directory-sync': ['--threads', '2', '--batches', '30'],
-  'no-file-sync': ['--threads', '2', '--batches', '30'],
-  'replay-without-sync': ['--processes', '3', '--duplicates', '--batches', '12', '--pause-us',
-                          '8000'],
-  'claim-after-rename': ['--processes', '2', '--threads', '2', '--batches', '20', '--pause-us',
-                         '3000'],
+  'no-directory-sync': {
+    workload: ['--threads', '2', '--batches', '30'],
+    verdict: /^(b\d+ landed a second time|after the \w+: (lost|another file): b\d+)$/,
+  },
+  'no-file-sync': {
+    workload: ['--threads', '2', '--batches', '30'],
+    verdict: new RegExp('^(b\\d+ again: Io|after the \\w+: ((lost|phantom|another file): b\\d+|' +
+                        'the claim b\\d+ has no name in data/))$'),
+  },
+  'replay-without-sync': {
+    workload: ['--processes', '3', '--duplicates', '--batches', '12', '--pause-us', '8000'],
+    verdict: /^(b\d+ landed a second time|after the \w+: (lost|another file): b\d+)$/,
+  },
+  'claim-after-rename': {
+    workload: ['--processes', '2', '--threads', '2', '--batches', '20', '--pause-us', '3000'],
+    verdict: /^(b\d+ again: Degraded|after the \w+: b\d+\.parquet has no claim)$/,
+  },
 };
-for (const [mutant, workload] of Object.entries(kMutants)) {
+
+async function isCaught(mutant, { workload, verdict }, seed) {
+  for (let n = 0; n < kRecordings; ++n) {
+    const { problems } = await states(seed * kRecordings + n,
+                                      ['--mutant', mutant, '--states', '40', ...workload],
+                                      (seen) => seen.problems.length > 0);
+    if (shows(problems, verdict)) return true;
+  }
+  return false;
+}
+
+for (const [mutant, how] of Object.entries(kMutants)) {
   test(`power cuts catch ${mutant} with each of ${seeds.length} seeds from ${kSeed}`, options,
        async () => {
     const missed = [];
-    for (const seed of seeds) {
-      let caught = false;
-      for (let n = 0; !caught && n < kRecordings; ++n) {
-        const args = ['--mutant', mutant, '--states', '40', ...workload];
-        const { wrong } = await states(seed * kRecordings + n, args,
-                                       (seen) => seen.wrong.length > 0);
-        caught = wrong.length > 0;
-      }
-      if (!caught) missed.push(seed);
-    }
+    for (const seed of seeds) if (!await isCaught(mutant, how, seed)) missed.push(seed);
     report({ suite: 'power', key: mutant, mutant, caught: seeds.length - missed.length,
              of: seeds.length });
     assert.deepEqual(missed, []);
   });
 }
+
+test('a mutant that does not exist is not caught', options, async () => {
+  await assert.rejects(isCaught('made-up', kMutants['no-file-sync'], kSeed),
+                       /no mutant is called made-up/);
+});
+
+test('a state that could not be looked at is no catch', () => {
+  for (const error of ['the disk could not be mounted', 'Io stat failed EIO']) {
+    for (const { verdict } of Object.values(kMutants)) {
+      assert.throws(() => shows(judgeState({ acked: [], error }), verdict), /not what/);
+    }
+  }
+});

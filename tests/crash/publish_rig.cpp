@@ -3,7 +3,8 @@
 //   land         lands --ids PREFIX:FIRST:COUNT and writes `ack ID FILE_SHA256 LANDING POSITION` to
 //                --acks as each is acknowledged; POSITION is the size of the file --position
 //   recover      the product's recovery, nothing else
-//   survey       recovery without a mutant, then one line of JSON: what is there
+//   survey       recovery without a mutant, then one line of JSON: what is there; with --as-it-is
+//                without recovery, for where nobody died it has nothing to mend
 //   generations  publishes COUNT changes through the product's generations, `ack NAME - - 0`
 //   newest       prints the newest generation's changes, one a line
 #include <fmt/format.h>
@@ -48,6 +49,7 @@ struct Options {
   std::uint64_t pause_us_max = 0;
   int fold_percent = 0;
   bool exchange = false;
+  bool as_it_is = false;
 };
 
 constexpr int kTries = 20;
@@ -261,7 +263,7 @@ int run(const std::string& mode, const Options& options, Mutant mutant) {
     return 3;
   }
   if (mode == "land") return Lander(**stream, options).run();
-  const auto recovered = (*stream)->recover();
+  const auto recovered = options.as_it_is ? Result<void>() : (*stream)->recover();
   if (!recovered) say("recover", recovered.error());
   if (!recovered || mode == "recover") return recovered ? 0 : 3;
   const auto survey = (*stream)->survey();
@@ -294,6 +296,7 @@ int main(int argc, char** argv) {
   app.add_option("--pause-us", options.pause_us_max);
   app.add_option("--fold-percent", options.fold_percent);
   app.add_flag("--exchange", options.exchange);
+  app.add_flag("--as-it-is", options.as_it_is);
   CLI11_PARSE(app, argc, argv);
   const auto mutant = strata::crash::parse_mutant(options.mutant);
   if (!mutant) {

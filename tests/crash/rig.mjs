@@ -1,5 +1,6 @@
 // What the crash suites share: their programs, the content that publish_rig gives an id, and the
 // verdict on what is there after a crash, by the checker that judges the real server too.
+import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync,
          writeFileSync } from 'node:fs';
@@ -131,6 +132,14 @@ export function judgeState({ acked, error, first, retries, after }) {
   const landed = retries.map(([id]) => [id, after.batches.find(([other]) => other === id)?.[2]]);
   const later = judge([...acked, ...landed.filter(([id]) => !before.has(id))], after);
   return [...problems, ...later.map((problem) => `after the retries: ${problem}`)];
+}
+
+/// Whether a mutant shows in `problems`. It has to show as `verdict` says: a program that ended, a
+/// disk that was not mounted, a name that no mutant has are no catch but a broken rig, and throw.
+export function shows(problems, verdict) {
+  const strange = problems.filter((problem) => !verdict.test(problem));
+  assert.deepEqual(strange, [], `not what ${verdict} says of the mutant`);
+  return problems.length > 0;
 }
 
 export function readAcks(path) {
