@@ -1,6 +1,6 @@
 // node promise.mjs RESULTS PROMISE.md: writes what the crash suites reported into the table between
 // the two marks of docs/PROMISE.md. The same results give the same text.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -92,9 +92,30 @@ export function tableOf(reports) {
 }
 
 export function readReports(folder) {
-  const names = [...kFaults, ...kMutants].map(([key]) => key).concat('power-skipped');
-  return new Map(names.filter((name) => existsSync(join(folder, `${name}.json`))).map(
-      (name) => [name, JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'))]));
+  const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  return new Map(names.map((name) => [
+    name.slice(0, -'.json'.length), JSON.parse(readFileSync(join(folder, name), 'utf8')),
+  ]));
+}
+
+/// What a run must not end well with: a list of sentences. `all`: nothing may be missing either.
+export function failuresOf(reports, all) {
+  const known = new Set([...kFaults, ...kMutants].map(([key]) => key).concat('power-skipped'));
+  const failures = [];
+  for (const [key, row] of reports) {
+    if (!known.has(key)) failures.push(`${key}: no row of the table is called so`);
+    if (row.skipped !== undefined) continue;
+    if (row.mutant !== undefined) {
+      if (row.caught !== row.of || !(row.of > 0)) {
+        failures.push(`${key}: caught with ${row.caught} of ${row.of} seeds`);
+      }
+    } else {
+      if (row.wrong !== 0) failures.push(`${key}: ${row.wrong} wrong`);
+      if (!(row.states > 0)) failures.push(`${key}: nothing was tried`);
+    }
+  }
+  const lines = all ? tableOf(reports).split('\n') : [];
+  return failures.concat(lines.filter((line) => /\| (not run|skipped: [^|]*) \|$/.test(line)));
 }
 
 /// `page` with the table in its place.
@@ -107,9 +128,12 @@ export function withTable(page, table) {
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const [, , results, page] = process.argv;
-  const table = tableOf(readReports(results));
+  const reports = readReports(results);
+  const table = tableOf(reports);
   writeFileSync(page, withTable(readFileSync(page, 'utf8'), table));
   console.log(table);
-  const incomplete = /\| (not run|skipped: [^|]*) \|/.test(table);
-  if (incomplete && process.env.STRATA_REQUIRE_ALL === '1') process.exitCode = 1;
+  for (const failure of failuresOf(reports, process.env.STRATA_REQUIRE_ALL === '1')) {
+    console.error(failure);
+    process.exitCode = 1;
+  }
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { repository } from '../e2e/harness.mjs';
-import { tableOf, withTable } from './promise.mjs';
+import { failuresOf, tableOf, withTable } from './promise.mjs';
 
 const lineOf = (table, start) => table.split('\n').find((line) => line.startsWith(`| ${start}`));
 
@@ -29,4 +29,33 @@ test('the page has a place for the table, and keeps the rest', () => {
   assert.equal(withTable(written, 'TABLE'), written);
   assert.match(written, /^# What a 200 promises\n/);
   assert.match(written, /-->\nTABLE\n<!-- end -->\n/);
+});
+
+const kSound = ['race-folds', { states: 3, wrong: 0 }];
+const kRuns = [
+  ['nothing is wrong', [kSound, ['power-no-file-sync', { mutant: 'x', caught: 10, of: 10 }]], []],
+  ['something is wrong', [['race-folds', { states: 3, wrong: 2 }]], ['race-folds: 2 wrong']],
+  ['nothing was tried', [['race-folds', { states: 0, wrong: 0 }]],
+   ['race-folds: nothing was tried']],
+  ['a report without figures', [['race-folds', {}]],
+   ['race-folds: undefined wrong', 'race-folds: nothing was tried']],
+  ['a mutant was missed', [['power-no-file-sync', { mutant: 'x', caught: 9, of: 10 }]],
+   ['power-no-file-sync: caught with 9 of 10 seeds']],
+  ['a mutant was not tried', [['power-no-file-sync', { mutant: 'x', caught: 0, of: 0 }]],
+   ['power-no-file-sync: caught with 0 of 0 seeds']],
+  ['a report of no row', [['race-fold', { states: 3, wrong: 0 }]],
+   ['race-fold: no row of the table is called so']],
+  ['a skip is listed', [['power-skipped', { skipped: 'not root' }]], []],
+];
+for (const [what, reports, failures] of kRuns) {
+  test(`how a run ends: ${what}`, () => {
+    assert.deepEqual(failuresOf(new Map(reports), false), failures);
+  });
+}
+
+test('what is missing is a failure when all is required', () => {
+  const failures = failuresOf(new Map([kSound, ['power-skipped', { skipped: 'not root' }]]), true);
+  assert.ok(failures.some((line) => /power cut, xfs.*skipped: not root/.test(line)));
+  assert.ok(failures.some((line) => /no descriptor.*not run/.test(line)));
+  assert.ok(!failures.some((line) => /folded into the ledger/.test(line)));
 });
