@@ -36,7 +36,8 @@ const kFaults = [
   ['write-back-before', '`EIO` from below ext4 when the kernel writes back by itself, before fsync',
    'POSTs', 'write_back'],
   ...['fsync-EIO', 'fsync-ENOSPC', 'pwrite64-EIO', 'pwrite64-ENOSPC', 'linkat-EIO',
-      'linkat-ENOSPC', 'renameat2-EIO', 'renameat2-ENOSPC', 'openat-EMFILE'].map(
+      'linkat-ENOSPC', 'renameat2-EIO', 'renameat2-ENOSPC', 'renameat-EIO', 'renameat-ENOSPC',
+      'openat-EMFILE'].map(
       (key) => [`fault-${key}`, `\`${key.split('-')[0]}\` answers ${key.split('-')[1]}`, 'POSTs',
                 'faults']),
   ['fault-full', 'a full disk: data, staging, `failed/`, catalog, generations', 'rounds',

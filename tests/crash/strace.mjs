@@ -7,10 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { childrenOf, until } from '../e2e/harness.mjs';
 
-/// Every call by which a file or a name is made, changed, synced or looked at.
+/// Every call by which a file or a name is made, changed, synced or looked at, and the one that
+/// answers: before it all is durable and nobody was told.
 export const kFileCalls = [
-  'openat', 'newfstatat', 'pread64', 'pwrite64', 'close', 'fsync', 'linkat', 'renameat2', 'rename',
-  'unlinkat', 'unlink', 'mkdirat', 'symlinkat', 'fchmodat', 'getdents64', 'fcntl', 'write',
+  'openat', 'newfstatat', 'pread64', 'pwrite64', 'close', 'fsync', 'fdatasync', 'linkat',
+  'renameat', 'renameat2', 'rename', 'unlinkat', 'unlink', 'mkdirat', 'symlinkat', 'fchmodat',
+  'getdents64', 'fcntl', 'write', 'sendto',
 ];
 
 const attached = new Set();
