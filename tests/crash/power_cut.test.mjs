@@ -135,7 +135,7 @@ test('a mutant that does not exist is not caught', options, async () => {
                        /no mutant is called made-up/);
 });
 
-test('a state that could not be looked at is no catch', () => {
+test('a state that could not be looked at is no catch', options, () => {
   for (const error of ['the disk could not be mounted', 'Io stat failed EIO']) {
     for (const { verdict } of Object.values(kMutants)) {
       assert.throws(() => shows(judgeState({ acked: [], error }), verdict), /not what/);
