@@ -130,6 +130,9 @@ Result<kb::QueryAnswer> answer(const kb::QueryRequest& query, kb::Knowledgebase&
   streams.see_to_views();
   while (true) {  // a statement may miss several tables, and is told of one at a time
     auto answered = kb::run_query(services.workers, knowledgebase, query);
+    if (!answered && answered.error().code == Code::kSqlRefused) {
+      return streams.see_to_refused(std::move(answered).error());
+    }
     if (answered || answered.error().code != Code::kUnknownTable) return answered;
     const Error& unknown = answered.error();
     STRATA_RETURN_IF_ERROR(streams.see_to_missing(unknown, unknown.detail));

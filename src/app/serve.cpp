@@ -68,6 +68,9 @@ duck::SandboxSupport probe_sandbox() {
   return duck::probe_sandbox();
 }
 
+constexpr auto kFolderInDoubt =
+    "the disk failed to store the names in a folder; look at the disk, then restart Strata";
+
 /// Everything the server is made of, in the order it is built; it goes in the other.
 class Composition {
  public:
@@ -94,7 +97,11 @@ class Composition {
   SystemClock clock_;
   lock::AcquisitionCounter acquisitions_;
   api::Metrics metrics_;
-  std::unique_ptr<io::FileSystem> fs_ = io::make_posix_file_system();
+  /// A name that may not be on disk stops ingest, whoever's it is.
+  std::unique_ptr<io::FileSystem> fs_ =
+      io::make_posix_file_system({.on_failed_directory_sync = [this] {
+        if (root_) root_->degrade(kFolderInDoubt);
+      }});
   std::unique_ptr<kb::Root> root_;
   std::unique_ptr<kb::Tokens> tokens_;
   std::vector<std::string> token_problems_;  // told already

@@ -177,7 +177,9 @@ std::optional<FileType> type_of_listed(int directory_fd, const dirent& entry) {
 
 class PosixFileSystem final : public FileSystem {
  public:
-  explicit PosixFileSystem(const PosixOptions& options) : rename_flags_(options.rename_flags) {}
+  explicit PosixFileSystem(const PosixOptions& options)
+      : on_failed_directory_sync_(options.on_failed_directory_sync),
+        rename_flags_(options.rename_flags) {}
 
   Result<std::unique_ptr<Directory>> open_directory(const std::string& path) override {
     UniqueFd fd(retry_interrupted([&] { return ::open(path.c_str(), kDirectoryFlags); }));
@@ -321,8 +323,10 @@ class PosixFileSystem final : public FileSystem {
   }
 
   Result<void> sync_directory(const Directory& directory) override {
-    if (::fsync(fd_of(directory)) == -1) return failed(errno, "sync_directory", directory.path());
-    return {};
+    if (::fsync(fd_of(directory)) == 0) return {};
+    const int error = errno;
+    on_failed_directory_sync_();
+    return failed(error, "sync_directory", directory.path());
   }
 
   Result<void> link(Entry from, Entry to) override {
@@ -439,6 +443,7 @@ class PosixFileSystem final : public FileSystem {
   }
 
  private:
+  const std::function<void()> on_failed_directory_sync_;
   std::atomic<bool> rename_flags_;  // false once renameat2 turned out not to know its flags
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "io/file_system.h"
@@ -10,6 +11,9 @@ struct PosixOptions {
   /// False: as on a file system without renameat2's flags (NFS), so that what stands in for them
   /// can be tried on any machine.
   bool rename_flags = true;
+  /// Called, on its thread, when a sync of a directory failed, before the error is returned: what
+  /// the folder's names are on disk is then in doubt, and a second sync would say nothing about it.
+  std::function<void()> on_failed_directory_sync = [] {};
 };
 
 /// The real disk. Descriptors are opened O_CLOEXEC. A name in a directory is never followed through

@@ -117,6 +117,16 @@ TEST_F(PosixFileSystemTest, TwoNeverHoldALockThoughItsFileIsUnlinkedMeanwhile) {
   EXPECT_GT(taken, 0);
 }
 
+TEST_F(PosixFileSystemTest, AFailedSyncOfADirectoryIsToldToWhoeverAsked) {
+  int told = 0;
+  const auto fs = make_posix_file_system({.on_failed_directory_sync = [&told] { ++told; }});
+  EXPECT_OK(fs->sync_directory(*root_));
+  EXPECT_EQ(told, 0);
+  ASSERT_OK_AND_ASSIGN(const auto proc, fs->open_directory("/proc"));  // which knows no sync
+  EXPECT_CODE(Code::kIo, fs->sync_directory(*proc));
+  EXPECT_EQ(told, 1);
+}
+
 TEST_F(PosixFileSystemTest, APlantedFifoBlocksNobody) {
   ASSERT_EQ(::mkfifo((temp_dir_.path() + "/fifo").c_str(), 0600), 0);
   EXPECT_EQ(fs_->stat(at("fifo")).value().type, FileType::kOther);

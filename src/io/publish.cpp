@@ -22,6 +22,9 @@ constexpr std::string_view kLockName = ".lock";
 constexpr std::string_view kBatchSuffix = ".parquet";
 /// How often a race that somebody else must have won meanwhile is looked at again.
 constexpr int kRaceTries = 64;
+/// A file under a batch's name is given so long to go, a few milliseconds each.
+constexpr int kForeignTries = 100;
+constexpr std::chrono::milliseconds kForeignPause{5};
 /// The same for a staging folder, a millisecond each: whoever recovers may be counting files.
 constexpr int kStagingTries = 10'000;
 
@@ -50,6 +53,13 @@ Error unreadable_claim(const Error& cause) {
   return make_error(Code::kIo,
                     "the batch stored under this id is damaged; put its file back from a backup",
                     cause.detail);
+}
+
+constexpr auto kOtherFileThere =
+    "another file stands under a batch's name in data/; look at it, then restart Strata";
+
+Error data_name_changes() {
+  return make_error(Code::kBusy, "the batch's name in data/ keeps changing; send it again");
 }
 
 std::size_t index_of_shard(std::string_view name) {
@@ -366,29 +376,27 @@ Result<Publisher::Placed> Publisher::move_into_data(const ClaimAt& claim, const 
     others = std::move(*opened);
   }
   const Entry token{others ? *others : *staging_, attempt->file};
-  const auto renamed = fs_.rename_no_replace(token, data_name);
-  if (renamed) return Placed::kMadeHere;
-  if (renamed.error().code == Code::kNotFound) return link_into_data(claim, facts, data_name);
-  if (renamed.error().code != Code::kExists) return renamed.error();
+  for (int i = 0; i < kRaceTries; ++i) {
+    const auto renamed = fs_.rename_no_replace(token, data_name);
+    if (renamed) return Placed::kMadeHere;
+    if (renamed.error().code == Code::kNotFound) return link_into_data(claim, facts, data_name);
+    if (renamed.error().code != Code::kExists) return renamed.error();
 
-  STRATA_ASSIGN_OR_RETURN(const Found found, look_at(data_name, claim, facts));
-  if (found != Found::kClaimedFile) {
-    return degraded(
-        "another file stands under a batch's name in data/; look at it, then restart Strata",
-        renamed.error());
+    STRATA_ASSIGN_OR_RETURN(const Found found, look_patiently(data_name, claim, facts));
+    if (found == Found::kNothing) continue;
+    if (found == Found::kOtherFile) return degraded(kOtherFileThere, renamed.error());
+    ignore(fs_.unlink(token), "a spent token: somebody else may have removed it");
+    return Placed::kWasThere;
   }
-  ignore(fs_.unlink(token), "a spent token: somebody else may have removed it");
-  return Placed::kWasThere;
+  return data_name_changes();
 }
 
 Result<Publisher::Placed> Publisher::link_into_data(const ClaimAt& claim, const BatchFacts& facts,
                                                     Entry data_name) {
-  STRATA_ASSIGN_OR_RETURN(Found found, look_at(data_name, claim, facts));
+  STRATA_ASSIGN_OR_RETURN(Found found, look_patiently(data_name, claim, facts));
   const Error taken = make_error(Code::kExists, "another file has the batch's name");
-  constexpr auto kWhatToDo =
-      "another file stands under a batch's name in data/; look at it, then restart Strata";
   if (found == Found::kClaimedFile) return Placed::kWasThere;
-  if (found == Found::kOtherFile) return degraded(kWhatToDo, taken);
+  if (found == Found::kOtherFile) return degraded(kOtherFileThere, taken);
 
   STRATA_ASSIGN_OR_RETURN(auto folded, ledger_.find(claim.id));
   if (folded) return Placed::kFolded;
@@ -397,8 +405,9 @@ Result<Publisher::Placed> Publisher::link_into_data(const ClaimAt& claim, const 
     return linked.error();
   }
   if (!linked && linked.error().code == Code::kExists) {
-    STRATA_ASSIGN_OR_RETURN(found, look_at(data_name, claim, facts));
-    if (found != Found::kClaimedFile) return degraded(kWhatToDo, taken);
+    STRATA_ASSIGN_OR_RETURN(found, look_patiently(data_name, claim, facts));
+    if (found == Found::kNothing) return data_name_changes();
+    if (found == Found::kOtherFile) return degraded(kOtherFileThere, taken);
   }
   // A fold may have run between the two looks: its entry is durable before the claim goes.
   STRATA_ASSIGN_OR_RETURN(folded, ledger_.find(claim.id));
@@ -430,6 +439,17 @@ Result<Publisher::Found> Publisher::look_at(Entry data_name, const ClaimAt& clai
   return same ? Found::kClaimedFile : Found::kOtherFile;
 }
 
+/// `strata verify` moves a damaged batch's claim away, and only then what a replay made of it: who
+/// claims the id in between meets a file that is about to go.
+Result<Publisher::Found> Publisher::look_patiently(Entry data_name, const ClaimAt& claim,
+                                                   const BatchFacts& facts) {
+  for (int i = 0;; ++i) {
+    STRATA_ASSIGN_OR_RETURN(const Found found, look_at(data_name, claim, facts));
+    if (found != Found::kOtherFile || i == kForeignTries) return found;
+    std::this_thread::sleep_for(kForeignPause);
+  }
+}
+
 Result<std::shared_ptr<const Publisher::Folder>> Publisher::settle_identity(
     std::shared_ptr<const Folder> data, const ClaimAt& claim, const BatchFacts& facts) {
   const std::string name = data_name_of(claim.id);
@@ -450,12 +470,10 @@ Result<std::shared_ptr<const Publisher::Folder>> Publisher::settle_identity(
     auto now = std::make_shared<const Folder>(std::move(opened));
     const auto moved = fs_.rename_no_replace({*data->directory, name}, {*now->directory, name});
     if (!moved && moved.error().code == Code::kExists) {
-      STRATA_ASSIGN_OR_RETURN(const Found found, look_at({*now->directory, name}, claim, facts));
-      if (found != Found::kClaimedFile) {
-        return degraded(
-            "another file stands under a batch's name in data/; look at it, then restart Strata",
-            moved.error());
-      }
+      STRATA_ASSIGN_OR_RETURN(const Found found,
+                              look_patiently({*now->directory, name}, claim, facts));
+      if (found == Found::kNothing) return data_name_changes();
+      if (found == Found::kOtherFile) return degraded(kOtherFileThere, moved.error());
       ignore(fs_.unlink({*data->directory, name}), "the folder it lies in is no longer read");
     } else if (!moved && moved.error().code == Code::kNotFound) {
       // Somebody else moved it on; if nobody did, the claim makes the name anew.

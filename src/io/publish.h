@@ -159,6 +159,7 @@ class Publisher {
   Result<Placed> move_into_data(const ClaimAt& claim, const BatchFacts& facts, Entry data_name);
   Result<Placed> link_into_data(const ClaimAt& claim, const BatchFacts& facts, Entry data_name);
   Result<Found> look_at(Entry data_name, const ClaimAt& claim, const BatchFacts& facts);
+  Result<Found> look_patiently(Entry data_name, const ClaimAt& claim, const BatchFacts& facts);
   Result<std::shared_ptr<const Folder>> settle_identity(std::shared_ptr<const Folder> data,
                                                         const ClaimAt& claim,
                                                         const BatchFacts& facts);

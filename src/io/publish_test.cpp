@@ -302,6 +302,24 @@ TEST_F(PublishTest, AnotherFileUnderTheDataNameIsNo200) {
   EXPECT_EQ(process.data(), (Files{{"a.parquet", "foreign"}}));
 }
 
+// Found by a review: `strata verify --quarantine` beside a resend stopped the whole root.
+TEST_F(PublishTest, AnotherFileThatGoesMeanwhileIsNoDoubt) {
+  FaultyFileSystem fs(disk);
+  Process process(fs, "n-1-1");
+  ASSERT_OK_AND_ASSIGN(const auto data, process.publisher->open_data(""));
+  ASSERT_OK(disk.write_new({*data, "a.parquet"}, "a|x-1-1/1.parquet|foreign|end"));
+  std::atomic<int> looks = 0;
+  fs.set_observer([&](const FileCall& call) {
+    const bool look = call.operation == Operation::kStat && call.name == "a.parquet";
+    if (!look || ++looks != 3) return;
+    EXPECT_OK(disk.unlink({*data, "a.parquet"}));
+  });
+  ASSERT_OK_AND_ASSIGN(const auto published, process.publish("a", "one"));
+  EXPECT_EQ(published.landing, Landing::kLanded);
+  EXPECT_TRUE(process.degraded.empty());
+  EXPECT_EQ(process.data(), (Files{{"a.parquet", "one"}}));
+}
+
 TEST_F(PublishTest, AFoldedIdIsAnsweredFromTheLedgerAndItsClaimWithdrawn) {
   Process process(disk, "n-1-1");
   process.ledger.entry = BatchFacts{.batch_id = "a", .body_sha256 = "folded"};

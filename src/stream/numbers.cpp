@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "base/whole_number.h"
 #include "io/kill_point.h"
 #include "io/numbered.h"
 
@@ -49,6 +50,14 @@ Totals one(const io::BatchFacts& facts) {
 }
 
 std::string process_of(const std::string& attempt) { return attempt.substr(0, attempt.find('/')); }
+
+/// `<node>-<boot>-<pid>`: a file of any other name that is no checkpoint is somebody else's.
+bool is_process(std::string_view name) {
+  const auto pid = name.rfind('-');
+  const auto boot = pid == std::string_view::npos || pid == 0 ? pid : name.rfind('-', pid - 1);
+  return boot != std::string_view::npos && boot > 0 && pid > boot + 1 &&
+         parse_whole_number(name.substr(pid + 1)).has_value();
+}
 
 }  // namespace
 
@@ -135,9 +144,8 @@ Result<std::optional<Checkpoint>> Numbers::read_checkpoint(const std::string& pr
   if (!text && text.error().code == Code::kNotFound) return std::nullopt;
   if (!text) return text.error();
   auto checkpoint = checkpoint_from_json(*text);
-  if (!checkpoint) {
-    return make_error(Code::kIo, "a checkpoint of the numbers cannot be read", process);
-  }
+  // A damaged one says nothing, so its process is counted again once it ended.
+  if (!checkpoint && is_process(process)) checkpoint = Checkpoint{.totals = {}, .closed = false};
   return checkpoint;
 }
 

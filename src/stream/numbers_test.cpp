@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "stream/testing/stream_world.h"
 
@@ -101,6 +102,18 @@ TEST_F(NumbersTest, ALivingProcessTakesOverWhatAKilledOneLeft) {
   }
   for (int i = 0; i < 5; ++i) living.streams->tick();
   EXPECT_EQ(rows(living), 3U);
+}
+
+// Found by a review: one damaged checkpoint kept all of a stream's numbers at nothing.
+TEST_F(NumbersTest, ADamagedCheckpointIsCountedAgainAndAForeignFileStays) {
+  namespace fs = std::filesystem;
+  land_five_and_die();
+  const fs::path folder = world_.root + "/kb/demo/strata/streams/s/numbers";
+  for (const auto& checkpoint : fs::directory_iterator(folder)) fs::resize_file(checkpoint, 0);
+  std::ofstream(folder / "notes.json") << "mine";
+  Process next(world_);
+  EXPECT_EQ(rows(next), 5U);
+  EXPECT_TRUE(fs::exists(folder / "notes.json"));
 }
 
 // Found by the restart figures: a start waited until every file of a large stream was read.

@@ -43,6 +43,7 @@ Result<std::string> Quarantine::take(io::Entry from, const io::FileId& expected,
     const auto moved = fs_.rename_no_replace(from, {*folder_, target});
     if (!moved && moved.error().code == Code::kExists) continue;
     if (!moved) return moved.error();
+    STRATA_RETURN_IF_ERROR(give_back_other(from, expected, target));
     io::kill_point("quarantine:after_move");
     // The new name first: a power cut must not leave neither.
     STRATA_RETURN_IF_ERROR(fs_.sync_directory(*folder_));
@@ -51,6 +52,17 @@ Result<std::string> Quarantine::take(io::Entry from, const io::FileId& expected,
     return told(target);
   }
   return no_name();
+}
+
+/// Between the look and the move a batch may have landed under that name.
+Result<void> Quarantine::give_back_other(io::Entry from, const io::FileId& expected,
+                                         const std::string& target) {
+  STRATA_ASSIGN_OR_RETURN(const io::FileStat taken, fs_.stat({*folder_, target}));
+  if (taken.id == expected) return {};
+  STRATA_RETURN_IF_ERROR(fs_.rename_no_replace({*folder_, target}, from));
+  // Whoever landed it synced the name that it has again, but maybe before it was away.
+  STRATA_RETURN_IF_ERROR(fs_.sync_directory(from.directory));
+  return make_error(Code::kConflict, "another file took its place meanwhile; verify again");
 }
 
 Result<std::string> Quarantine::replace(io::Entry bad, io::Entry good, std::string_view name) {

@@ -27,6 +27,8 @@ class Quarantine {
 
  private:
   Result<void> open();
+  Result<void> give_back_other(io::Entry from, const io::FileId& expected,
+                               const std::string& target);
 
   io::FileSystem& fs_;
   const io::Directory& stream_;

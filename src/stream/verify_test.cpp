@@ -8,6 +8,7 @@
 #include <iostream>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stream/testing/stream_world.h"
@@ -198,6 +199,26 @@ TEST_F(VerifyTest, ADamagedBatchIsMovedAndMayBeSentAgain) {
   // A second time nothing is replaced.
   flip(data("one"));
   EXPECT_THAT(all(true).problems[0].done, HasSubstr("quarantine/one.parquet.2"));
+}
+
+// Found by a review: between the look at a file and its move a batch may land under its name.
+TEST_F(VerifyTest, AFileThatTookTheBadOnesPlaceIsGivenBack) {
+  land("one");
+  const std::string whole = read_bytes(data("one"));
+  flip(data("one"));
+  bool swapped = false;
+  process().faults.set_observer([&](const io::FileCall& call) {
+    const bool move = call.operation == io::Operation::kRenameNoReplace &&
+                      call.to_directory.ends_with("/quarantine");
+    if (!move || std::exchange(swapped, true)) return;
+    write_bytes(folder() / "other", whole);
+    fs::rename(folder() / "other", data("one"));
+  });
+  const VerifyPage page = all(true);
+  process().faults.set_observer({});
+  ASSERT_EQ(page.problems.size(), 1U);
+  EXPECT_EQ(page.problems[0].failed, "another file took its place meanwhile; verify again");
+  EXPECT_EQ(read_bytes(data("one")), whole);
 }
 
 TEST_F(VerifyTest, InACopyTheClaimGivesTheFileBack) {
