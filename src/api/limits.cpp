@@ -41,6 +41,7 @@ Result<http::Response> get_limits(const http::Request&, Services&) {
                                 {"query_timeout_default_ms", in_ms(kQueryTimeoutDefault)},
                                 {"query_timeout_ceiling_ms", in_ms(kQueryTimeoutCeiling)},
                                 {"first_view_wait_ms", in_ms(kFirstViewWait)},
+                                {"files_counted_at_start", kFilesCountedAtStart},
                                 {"free_bytes_reserve_min", kFreeBytesReserveMin},
                                 {"free_bytes_reserve_max", kFreeBytesReserveMax},
                             });

@@ -366,12 +366,12 @@ test('clients that stop reading and then leave free their workers', async () => 
 
 test('what is sent behind a query is answered behind it', async () => {
   const next = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
-  const sql = 'SELECT count(*) FROM range(200000000) WHERE range % 7 = 3';
+  const sql = 'SELECT count(*) FROM range(100000000) WHERE range % 7 = 3';
   const socket = ask(sql, next.slice(0, 20));
   const chunks = [];
   socket.on('data', (chunk) => chunks.push(chunk));
   for (const byte of next.slice(20)) socket.write(byte);
   await new Promise((resolve) => { socket.on('close', resolve); });
   const said = Buffer.concat(chunks).toString();
-  assert.match(said, /"rows":\[\[28571429\]\].*\{"live":true\}/s);
+  assert.match(said, /"rows":\[\[14285714\]\].*\{"live":true\}/s);
 });
