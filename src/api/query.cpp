@@ -17,6 +17,7 @@
 #include "base/cells.h"
 #include "base/limits.h"
 #include "base/whole_number.h"
+#include "duck/worker_error.h"
 
 namespace strata::api {
 namespace {
@@ -130,8 +131,8 @@ Result<kb::QueryAnswer> answer(const kb::QueryRequest& query, kb::Knowledgebase&
   streams.see_to_views();
   while (true) {  // a statement may miss several tables, and is told of one at a time
     auto answered = kb::run_query(services.workers, knowledgebase, query);
-    if (!answered && answered.error().code == Code::kSqlRefused) {
-      return streams.see_to_refused(std::move(answered).error());
+    if (!answered && duck::leads_outside(answered.error())) {
+      return streams.see_to_stale(std::move(answered).error());
     }
     if (answered || answered.error().code != Code::kUnknownTable) return answered;
     const Error& unknown = answered.error();

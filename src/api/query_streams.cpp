@@ -140,9 +140,7 @@ Result<void> QueryStreams::see_to_missing(const Error& unknown, const std::strin
   return nearest ? with_nearest(unknown, *nearest) : unknown;
 }
 
-Error QueryStreams::see_to_refused(Error refused) const {
-  // The statement itself names no file: what a worker may not read is what a view says.
-  if (!refused.detail.starts_with("Permission Error")) return refused;
+Error QueryStreams::see_to_stale(Error refused) const {
   for (stream::Stream* stream : named_) {
     if (!stream->view_ready()) return view_missing(*stream);
   }

@@ -27,9 +27,9 @@ class QueryStreams {
   /// not be made, or `unknown` with the nearest table's name.
   Result<void> see_to_missing(const Error& unknown, const std::string& missing);
 
-  /// What to answer instead of `refused`: kBusy where a view that is not made again yet, in a
-  /// folder that was moved, leads to files elsewhere.
-  Error see_to_refused(Error refused) const;
+  /// What to answer instead of `refused`, which led outside the kb (duck::leads_outside): kBusy
+  /// where a view is not made again yet in a folder that was moved.
+  Error see_to_stale(Error refused) const;
 
   /// A query failed: where it names a file of these streams, their receivers show it.
   void note(const Error& failure);

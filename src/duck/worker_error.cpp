@@ -14,6 +14,7 @@ namespace strata::duck {
 namespace {
 
 constexpr std::size_t kMessageBytesMax = 16UL * 1024;
+constexpr std::string_view kPermissionError = "Permission Error";
 constexpr std::string_view kCastHint = "cells of raw streams are text: TRY_CAST(x AS DOUBLE)";
 
 bool contains(std::string_view text, std::string_view part) {
@@ -204,6 +205,10 @@ Error engine_failed_error(std::string detail) {
                     std::move(detail));
 }
 
+bool leads_outside(const Error& failure) {
+  return failure.code == Code::kSqlRefused && failure.detail.starts_with(kPermissionError);
+}
+
 StatementFailure describe_failure(std::string_view duckdb_text, const StatementContext& context) {
   std::string placed(duckdb_text);
   if (context.places != nullptr) {
@@ -220,7 +225,7 @@ StatementFailure describe_failure(std::string_view duckdb_text, const StatementC
   if (text.starts_with("INTERNAL Error") || text.starts_with("FATAL Error")) {
     return {engine_failed_error(std::string(text)), true};
   }
-  if (text.starts_with("Permission Error")) {
+  if (text.starts_with(kPermissionError)) {
     return {make_error(Code::kSqlRefused,
                        "only the tables of this knowledgebase can be read: " +
                            without_paths(text, context.kb_folder),

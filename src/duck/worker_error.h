@@ -36,6 +36,10 @@ struct StatementFailure {
 /// was interrupted); kIo (a file of the kb).
 StatementFailure describe_failure(std::string_view duckdb_text, const StatementContext& context);
 
+/// Whether a statement failed, with kSqlRefused, because what it read led the worker to a file that
+/// is none of its kb: the gate lets no statement name one itself, so a view did.
+bool leads_outside(const Error& failure);
+
 /// The same words wherever a query overran its memory: `what` as in "the query needs".
 Error out_of_memory_error(std::uint64_t memory_bytes, std::string detail);
 /// The statement brought the engine down, or to an error of its own.

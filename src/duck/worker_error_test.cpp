@@ -89,6 +89,7 @@ TEST(WorkerErrorTest, GivesEachFailureItsCodeAndWords) {
     EXPECT_EQ(code_name(described.error.code), code_name(failure.code)) << failure.text;
     EXPECT_EQ(described.error.message, failure.message);
     EXPECT_EQ(described.engine_broken, failure.text.starts_with("INTERNAL"));
+    EXPECT_EQ(leads_outside(described.error), failure.text.starts_with("Permission Error"));
   }
 }
 

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/little_endian.h"
+
 namespace strata::duck {
 namespace {
 
@@ -168,10 +170,8 @@ bool is_workers_code(Code code) {
 
 Result<void> send_frame(int socket, FrameKind kind, std::string_view payload, Deadline deadline) {
   if (payload.size() > kFrameBytesMax) return nonsense("a frame too large to send");
-  std::string head;
-  for (unsigned shift = 0; shift < 32; shift += 8) {
-    head += static_cast<char>(payload.size() >> shift & 0xFFU);
-  }
+  const auto size = little_endian_32(payload.size());
+  std::string head(size.data(), size.size());
   head += static_cast<char>(kind);
   STRATA_RETURN_IF_ERROR(send_all(socket, head, deadline));
   return send_all(socket, payload, deadline);

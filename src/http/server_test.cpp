@@ -37,6 +37,11 @@ std::string post(std::string_view path, std::string_view headers, std::string_vi
 
 std::string length(std::uint64_t bytes) { return fmt::format("Content-Length: {}\r\n", bytes); }
 
+/// With a body of so many bytes.
+std::string post_body(std::size_t bytes) {
+  return post("/body", length(bytes), std::string(bytes, 'x'));
+}
+
 constexpr std::string_view kChunked = "Transfer-Encoding: chunked\r\n";
 
 Route ok(Lane lane = Lane::kControl) {
@@ -111,8 +116,7 @@ TEST(BodyLimit, HoldsToTheByte) {
 TEST(BodyLimit, IsTheControlLimitWithoutAdmission) {
   const auto server = test::start(test_options(), {route("POST", "/body", body_size())});
   constexpr std::size_t kMax = limits::kControlBodyBytesMax;
-  EXPECT_EQ(RawClient(server->port()).ask(post("/body", length(kMax), std::string(kMax, 'x'))).body,
-            std::to_string(kMax));
+  EXPECT_EQ(RawClient(server->port()).ask(post_body(kMax)).body, std::to_string(kMax));
   EXPECT_EQ(RawClient(server->port()).ask(post("/body", length(kMax + 1))).status, 413);
 }
 
@@ -456,7 +460,7 @@ TEST(Bodies, BeyondWhatIsHeldAreRefusedBeforeTheyAreRead) {
   Gate gate;
   const auto server = start_with_budget(gate, 500'000);
   RawClient holds(server->port());
-  holds.send(post("/body", length(400'000), std::string(400'000, 'x')));
+  holds.send(post_body(400'000));
   gate.wait_for_one();
   // What came with its head is not counted: a read's worth at most.
   EXPECT_LE(server->body_bytes_held(), 400'000U);
@@ -467,11 +471,11 @@ TEST(Bodies, BeyondWhatIsHeldAreRefusedBeforeTheyAreRead) {
   EXPECT_EQ(reply.header("Retry-After"), "1");
   EXPECT_EQ(reply.header("Connection"), "close");
   RawClient small(server->port());
-  small.send(post("/body", length(1'000), std::string(1'000, 'x')));
+  small.send(post_body(1'000));
   gate.open();
   EXPECT_EQ(small.read().body, "through");
   EXPECT_EQ(holds.read().body, "through");
-  EXPECT_EQ(holds.ask(post("/body", length(450'000), std::string(450'000, 'x'))).status, 200);
+  EXPECT_EQ(holds.ask(post_body(450'000)).status, 200);
   EXPECT_EQ(server->body_bytes_held(), 0U);
 }
 
@@ -482,7 +486,7 @@ TEST(Bodies, WhatIsOnlyDeclaredHoldsNothing) {
   RawClient idle(server->port());
   idle.send(post("/body", length(450'000), "x"));
   RawClient other(server->port());
-  EXPECT_EQ(other.ask(post("/body", length(400'000), std::string(400'000, 'x'))).status, 200);
+  EXPECT_EQ(other.ask(post_body(400'000)).status, 200);
   EXPECT_LE(server->body_bytes_held(), 70'000U);
 }
 
@@ -490,7 +494,7 @@ TEST(Bodies, ThatGrowBeyondItAreRefusedAndGiveBackWhatTheyHeld) {
   Gate gate;
   const auto server = start_with_budget(gate, 500'000);
   RawClient holds(server->port());
-  holds.send(post("/body", length(300'000), std::string(300'000, 'x')));
+  holds.send(post_body(300'000));
   gate.wait_for_one();
   const std::uint64_t held_bytes = server->body_bytes_held();
   RawClient chunked(server->port());
@@ -744,7 +748,7 @@ TEST(Connections, ManyClientsAtOnce) {
       RawClient client(server->port());
       for (std::size_t n = 0; n < 50; ++n) {
         const std::size_t bytes = i * 100 + n;
-        const RawReply reply = client.ask(post("/body", length(bytes), std::string(bytes, 'x')));
+        const RawReply reply = client.ask(post_body(bytes));
         right += reply.body == std::to_string(bytes) ? 1 : 0;
       }
     });

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/little_endian.h"
 #include "parquet/compact_writer.h"
 #include "parquet/format.h"
 #include "parquet/run_encoder.h"
@@ -38,7 +39,7 @@ void append_plain(std::string& out, std::string_view text) {
 
 /// Of the bytes from `begin` to the end, into the length that stands before them.
 void set_length(std::string& page, std::size_t begin) {
-  std::ranges::copy(length_bytes(page.size() - begin),
+  std::ranges::copy(little_endian_32(page.size() - begin),
                     page.begin() + static_cast<std::ptrdiff_t>(begin - kLengthBytes));
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
+
+#include "base/little_endian.h"
 
 namespace strata::parquet {
 
@@ -16,13 +17,8 @@ inline void append_varint(std::string& out, std::uint64_t value) {
 }
 
 /// Four bytes, little-endian, as Parquet has lengths.
-inline std::array<char, 4> length_bytes(std::uint64_t length) {
-  return {static_cast<char>(length), static_cast<char>(length >> 8U),
-          static_cast<char>(length >> 16U), static_cast<char>(length >> 24U)};
-}
-
 inline void append_length(std::string& out, std::uint64_t length) {
-  const auto bytes = length_bytes(length);
+  const auto bytes = little_endian_32(length);
   out.append(bytes.data(), bytes.size());
 }
 

@@ -123,7 +123,6 @@ class Walk {
                               const Scope* scope);
 
   Result<const Scope*> common_tables(const json::value& value, const Scope* scope);
-  Result<void> recursive(const json::object& node, const Shape& shape, const Scope* scope);
   Result<void> modifier(const json::object& modifier, const Scope* scope);
   Result<void> table(const json::object& table, const Scope* scope);
   Result<void> expression(const json::object& expression, const Scope* scope);
@@ -278,13 +277,17 @@ Result<void> Walk::node(const json::object& node, const Scope* scope) {
   if (const json::value* with = node.if_contains("cte_map"); with != nullptr) {
     STRATA_ASSIGN_OR_RETURN(scope, common_tables(*with, scope));
   }
-  if (kind == "RECURSIVE_CTE_NODE") return recursive(node, *shape, scope);
+  // Its own name is in scope on its right side, which is run again and again, and not on its left.
+  const Scope* right = scope;
+  if (kind == "RECURSIVE_CTE_NODE") {
+    right = &scopes_.emplace_back(Scope{scope, ascii_lower(text_of(node, "cte_name"))});
+  }
   for (const auto& member : node) {
     const std::string_view name(member.key().data(), member.key().size());
     const auto role = role_of(shape->members, name);
     if (!role) return refuse_unknown("the construct", name);
     if (*role == Role::kCommonTables) continue;
-    STRATA_RETURN_IF_ERROR(visit(*role, member.value(), scope));
+    STRATA_RETURN_IF_ERROR(visit(*role, member.value(), name == "right" ? right : scope));
   }
   return {};
 }
@@ -307,19 +310,6 @@ Result<const Scope*> Walk::common_tables(const json::value& value, const Scope* 
     scope = &scopes_.emplace_back(Scope{scope, ascii_lower(text_of(*named, "key"))});
   }
   return scope;
-}
-
-/// Its name is in scope on its right side, which is run again and again, and not on its left.
-Result<void> Walk::recursive(const json::object& node, const Shape& shape, const Scope* scope) {
-  const Scope* inner = &scopes_.emplace_back(Scope{scope, ascii_lower(text_of(node, "cte_name"))});
-  for (const auto& member : node) {
-    const std::string_view name(member.key().data(), member.key().size());
-    const auto role = role_of(shape.members, name);
-    if (!role) return refuse_unknown("the construct", name);
-    if (*role == Role::kCommonTables) continue;
-    STRATA_RETURN_IF_ERROR(visit(*role, member.value(), name == "right" ? inner : scope));
-  }
-  return {};
 }
 
 Result<void> Walk::modifier(const json::object& modifier, const Scope* scope) {

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/limits.h"
+#include "base/little_endian.h"
 #include "base/sha256.h"
 #include "base/whole_number.h"
 
@@ -44,12 +45,6 @@ class PiecewiseDigest {
   std::array<char, kPieceBytes> piece_;
   std::size_t size_ = 0;
 };
-
-/// A length as the digest has it: four bytes, little-endian.
-std::array<char, 4> sized(std::size_t length) {
-  return {static_cast<char>(length), static_cast<char>(length >> 8U),
-          static_cast<char>(length >> 16U), static_cast<char>(length >> 24U)};
-}
 
 /// For each column its place when the stored names are sorted by bytes.
 std::vector<std::uint32_t> ranks_of(std::span<const std::string> names) {
@@ -122,7 +117,7 @@ std::string content_sha256(const CellTable& cells, std::span<const std::string> 
   std::vector<std::string> names;
   names.reserve(stored_names.size());
   for (const std::string& name : stored_names) {
-    const auto length = sized(name.size());
+    const auto length = little_endian_32(name.size());
     names.emplace_back(length.data(), length.size()).append(name);
   }
   PiecewiseDigest digest;
@@ -137,7 +132,7 @@ std::string content_sha256(const CellTable& cells, std::span<const std::string> 
     }
     for (const Field& field : row) {
       digest.add(names[field.column]);
-      const auto length = sized(field.text.size());
+      const auto length = little_endian_32(field.text.size());
       digest.add({length.data(), length.size()});
       digest.add(field.text);
     }

@@ -231,13 +231,14 @@ Result<std::optional<Numbers::EndedCount>> Numbers::begin_count() {
     if (!checkpoint.closed && !publisher_.is_staging(process)) count.totals[process];
   }
   if (count.totals.empty()) return std::nullopt;
-  STRATA_ASSIGN_OR_RETURN(count.names, file_names());
+  STRATA_ASSIGN_OR_RETURN(const auto data, publisher_.open_data(""));
+  STRATA_ASSIGN_OR_RETURN(count.names, file_names(*data));
   return count;
 }
 
-Result<std::vector<std::string>> Numbers::file_names() {
-  STRATA_ASSIGN_OR_RETURN(const auto data, publisher_.open_data(""));
-  STRATA_ASSIGN_OR_RETURN(auto entries, fs_.list(*data));
+/// Of all that may be batches, sorted.
+Result<std::vector<std::string>> Numbers::file_names(const io::Directory& data) {
+  STRATA_ASSIGN_OR_RETURN(auto entries, fs_.list(data));
   std::vector<std::string> names;
   for (io::DirEntry& entry : entries) {
     if (entry.type != io::FileType::kFile || !entry.name.ends_with(".parquet")) continue;
@@ -262,7 +263,7 @@ Result<void> Numbers::count_file(EndedCount& count, io::Entry file) {
 
 /// False: files that were counted are no longer there.
 Result<bool> Numbers::finish_count(EndedCount& count, const io::Directory& data) {
-  STRATA_ASSIGN_OR_RETURN(const auto now, file_names());
+  STRATA_ASSIGN_OR_RETURN(const auto now, file_names(data));
   if (!std::ranges::includes(now, count.counted)) return false;
   // Somebody who sends an id again may have finished a batch of theirs since.
   std::vector<std::string> fresh;
@@ -283,27 +284,26 @@ Result<bool> Numbers::finish_count(EndedCount& count, const io::Directory& data)
 
 Result<void> Numbers::count_files(CountedFiles& files) {
   STRATA_ASSIGN_OR_RETURN(const auto data, publisher_.open_data(""));
-  STRATA_ASSIGN_OR_RETURN(const auto entries, fs_.list(*data));
+  STRATA_ASSIGN_OR_RETURN(const auto names, file_names(*data));
   CountedFiles now;
-  for (const io::DirEntry& entry : entries) {
-    if (entry.type != io::FileType::kFile || !entry.name.ends_with(".parquet")) continue;
-    const auto stat = fs_.stat({*data, entry.name});
+  for (const std::string& name : names) {
+    const auto stat = fs_.stat({*data, name});
     if (!stat && stat.error().code == Code::kNotFound) continue;
     if (!stat) return stat.error();
     // A file never changes, so what is known of it stays true.
-    if (auto known = files.extract(entry.name); known && known.mapped().id == stat->id) {
+    if (auto known = files.extract(name); known && known.mapped().id == stat->id) {
       now.insert(std::move(known));
       continue;
     }
-    const auto facts = facts_.read({*data, entry.name});
+    const auto facts = facts_.read({*data, name});
     if (!facts && facts.error().code == Code::kNotFound) continue;
     if (!facts && facts.error().code != Code::kBadBatch) return facts.error();
     CountedFile file{.id = stat->id, .attempt = {}, .totals = {}};
-    if (facts && facts->batch_id + ".parquet" == entry.name) {
+    if (facts && facts->batch_id + ".parquet" == name) {
       file.attempt = facts->attempt;
       file.totals = one(*facts);
     }
-    now.emplace(entry.name, std::move(file));
+    now.emplace(name, std::move(file));
   }
   files = std::move(now);
   return {};

@@ -100,7 +100,7 @@ class Numbers {
   Result<std::optional<EndedCount>> begin_count();
   Result<void> count_file(EndedCount& count, io::Entry file);
   Result<bool> finish_count(EndedCount& count, const io::Directory& data);
-  Result<std::vector<std::string>> file_names();
+  Result<std::vector<std::string>> file_names(const io::Directory& data);
   void take_own(const CountedFiles& files);
   Result<void> write_ended(const CountedFiles& files);
 
