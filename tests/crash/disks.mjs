@@ -5,18 +5,13 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { freshFolder, program, start } from '../e2e/harness.mjs';
-import { report } from './rig.mjs';
+import { skipFor } from './rig.mjs';
 
-const kNamespaces = spawnSync('unshare', ['--mount', 'true']).status === 0;
+const kObstacle = spawnSync('unshare', ['--mount', 'true']).status === 0
+    ? '' : 'no mount namespaces: not root';
 
-/// Why tests that mount have to be skipped, or nothing; `what` says for the log which they are.
-export function withoutMounts(what, key) {
-  if (kNamespaces) return false;
-  console.log(`SKIPPED: ${what} (no mount namespaces: not root)`);
-  assert.notEqual(process.env.STRATA_REQUIRE_ALL, '1', `${what}: mount namespaces are needed`);
-  report({ suite: 'fault', key, fault: what, skipped: 'no mount namespaces' });
-  return 'no mount namespaces';
-}
+/// Why tests that mount have to be skipped, for node's `skip`.
+export const withoutMounts = (what, key) => skipFor(kObstacle, what, { suite: 'fault', key });
 
 /// A server for which a fresh file system is mounted on a folder, its root or one below, with
 /// tmpfs's `options`.

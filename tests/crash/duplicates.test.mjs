@@ -6,11 +6,12 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { sha256 } from '../e2e/checker.mjs';
+import { count, kSeed } from '../e2e/given.mjs';
 import { Server } from '../e2e/harness.mjs';
 import { verifyRoot } from '../e2e/independent.mjs';
 import { randomFrom } from '../e2e/random.mjs';
 import { encode, makeBatch, pickCell } from './reencode.mjs';
-import { count, kSeed, report, seeds, withFolder } from './rig.mjs';
+import { report, seeds, withFolder } from './rig.mjs';
 
 const kKb = 'demo';
 const kStream = 's';

@@ -5,22 +5,14 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
-import { check, History, kNothingWrong, readView, sendLogged } from '../e2e/checker.mjs';
+import { History, sendLogged } from '../e2e/checker.mjs';
 import { missing, startWith } from '../e2e/harness.mjs';
 import { verifyRoot } from '../e2e/independent.mjs';
+import { batch, expectNothingWrong, kKb, kStream } from './one_stream.mjs';
 import { report } from './rig.mjs';
 import { inject } from './strace.mjs';
 
-const kKb = 'demo';
-const kStream = 's';
 const skip = missing('/usr/bin/strace');
-const batch = (id, columns = {}) => ({
-  kb: kKb, stream: kStream, id, rows: [1, 2, 3].map((n) => ({ n: `${n}`, id, ...columns })),
-});
-
-async function expectRight(server, history) {
-  assert.deepEqual(check(history, await readView(server, kKb, kStream)), kNothingWrong);
-}
 
 /// What a producer is told that has to come again.
 function expectComeAgain(answer, statuses) {
@@ -37,7 +29,7 @@ async function expectRecovered(server, history, sent) {
     const ready = await server.get('/readyz');
     assert.equal(ready.status, 503);
     assert.match(ready.text, /Ingest is stopped/);
-    await expectRight(server, history);  // rows stay readable
+    await expectNothingWrong(server, history);  // rows stay readable
     await server.restart();
     const last = await sendLogged(history, server, sent);
     assert.equal(last?.status, 200, last?.text);
@@ -90,7 +82,7 @@ for (const { call, error, statuses, optional } of kFaults) {
       }
     }
     assert.ok(fired > (optional ? 0 : 2), 'the fault was there');
-    await expectRight(server, history);
+    await expectNothingWrong(server, history);
     assert.deepEqual((await verifyRoot(server.data)).problems, []);
     await server.stop();
     report({ suite: 'fault', key: `${call}-${error}`, fault: `${call} answers ${error}`,
@@ -113,7 +105,7 @@ test('fsync takes a fifth of a second, and sixty clients come at once', { skip }
     const again = await sendLogged(history, server, all[n]);
     assert.equal(again?.status, 200, again?.text);
   }
-  await expectRight(server, history);
+  await expectNothingWrong(server, history);
   await server.stop();
   report({ suite: 'fault', key: 'slow', fault: 'a slow disk', states: 60, wrong: 0 });
 });
@@ -122,7 +114,7 @@ test('no descriptor is left', async () => {
   const server = await startWith(kKb, [kStream]);
   const history = new History();
   await sendLogged(history, server, batch('first'));
-  await expectRight(server, history);
+  await expectNothingWrong(server, history);
   const open = readdirSync(`/proc/${server.pid}/fd`).length;
   const limit = (soft) => spawnSync('prlimit', ['--pid', `${server.pid}`, `--nofile=${soft}:`]);
   const limits = readFileSync(`/proc/${server.pid}/limits`, 'utf8');
@@ -134,7 +126,7 @@ test('no descriptor is left', async () => {
   expectComeAgain(answer, [503]);
   assert.equal(limit(before).status, 0);
   await expectRecovered(server, history, sent);
-  await expectRight(server, history);
+  await expectNothingWrong(server, history);
   await server.stop();
   report({ suite: 'fault', key: 'EMFILE', fault: 'no descriptor is left', states: 1, wrong: 0 });
 });

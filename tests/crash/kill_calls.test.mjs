@@ -7,10 +7,11 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { check, History, kNothingWrong, readView, sendLogged } from '../e2e/checker.mjs';
+import { count, kSeed } from '../e2e/given.mjs';
 import { freshFolder, missing, program, start, startWith } from '../e2e/harness.mjs';
 import { verifyRoot } from '../e2e/independent.mjs';
 import { randomFrom } from '../e2e/random.mjs';
-import { count, kSeed, report } from './rig.mjs';
+import { report } from './rig.mjs';
 import { countCalls, countCommand, inject, runInjected, sweep } from './strace.mjs';
 
 const kKb = 'demo';

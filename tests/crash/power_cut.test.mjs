@@ -4,16 +4,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { count, diskObstacle, judgeState, kSeed, launch, linesOf, memoryFolder, programs, report,
-         seeds, shows, withFolder } from './rig.mjs';
+import { count, kSeed } from '../e2e/given.mjs';
+import { diskObstacle, judgeState, launch, linesOf, memoryFolder, programs, report, seeds, shows,
+         skipFor, withFolder } from './rig.mjs';
 
-const kObstacle = diskObstacle();
-if (kObstacle !== '') {
-  console.log(`SKIPPED: power cuts (${kObstacle})`);
-  assert.notEqual(process.env.STRATA_REQUIRE_ALL, '1', `power cuts: ${kObstacle}`);
-  report({ suite: 'power', key: 'skipped', fault: 'power cut', skipped: kObstacle });
-}
-const options = { skip: kObstacle === '' ? false : kObstacle };
+const options = { skip: skipFor(diskObstacle(), 'power cuts', { suite: 'power', key: 'skipped' }) };
 
 /// Runs states until `enough` says so; answers how many were seen and what is wrong with which.
 async function states(seed, args, enough = () => false) {

@@ -8,24 +8,16 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, statfsSync, tru
          writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { check, History, kNothingWrong, readView, sendLogged } from '../e2e/checker.mjs';
+import { History, sendLogged } from '../e2e/checker.mjs';
 import { missing, ndjson, startWith, until } from '../e2e/harness.mjs';
 import { fill, seenFromOutside, startWithMount, withoutMounts } from './disks.mjs';
+import { batch, expectNothingWrong, kKb, kStream } from './one_stream.mjs';
 import { report } from './rig.mjs';
 import { inject } from './strace.mjs';
 
-const kKb = 'demo';
-const kStream = 's';
 const kMebibyte = 1024 * 1024;
-const batch = (id, columns = {}) => ({
-  kb: kKb, stream: kStream, id, rows: [1, 2, 3].map((n) => ({ n: `${n}`, id, ...columns })),
-});
 /// Text that no encoder makes smaller.
 const noise = (bytes) => randomBytes(Math.ceil(bytes / 2)).toString('hex').slice(0, bytes);
-
-async function expectRight(server, history) {
-  assert.deepEqual(check(history, await readView(server, kKb, kStream)), kNothingWrong);
-}
 
 function expectRefused(answer, status, code) {
   assert.deepEqual([answer?.status, answer?.json.code], [status, code], answer?.text);
@@ -97,11 +89,11 @@ test('the disk is full', { skip: withoutMounts(kFull, 'full') }, async () => {
     const receiver = await server.control(`/knowledgebase/${kKb}/strata/receivers`,
                                           { stream: `other${round}` });
     assert.equal(receiver.status, 507, receiver.text);
-    await expectRight(server, history);
+    await expectNothingWrong(server, history);
     rmSync(join(folder, 'filler'));
     assert.equal((await sendLogged(history, server, sent)).status, 200, 'at once, same id');
     await expectOpen(server);
-    await expectRight(server, history);
+    await expectNothingWrong(server, history);
   }
   assert.equal((await server.post(kKb, kStream, 'no JSON\n', { id: 'bad' })).status, 400);
   await server.stop();
@@ -132,7 +124,7 @@ test('the reserve stays, to the body', { skip: withoutMounts(kReserve, 'reserve'
   leave(folder, reserve - 4096);
   await expectStopped(server, 'disk_full', /kept in reserve/);
   expectRefused(await sendLogged(history, server, batch('refused')), 507, 'disk_full');
-  await expectRight(server, history);
+  await expectNothingWrong(server, history);
   await server.stop();
   report({ suite: 'fault', key: 'reserve', fault: kReserve, states: 2, wrong: 0 });
 });
@@ -143,7 +135,7 @@ test('batches land where a generation finds no room, and are read once there is 
   const { server, folder } = await startFull('size=96m');
   const history = new History();
   await sendLogged(history, server, batch('first'));
-  await expectRight(server, history);
+  await expectNothingWrong(server, history);
   await server.createReceiver(kKb, 'unseen');
   leave(folder, (await server.metrics()).strata_disk_reserve_bytes + kMebibyte / 8);
   assert.equal((await server.post(kKb, 'unseen', '{"n":1}\n', { id: 'a' })).status, 200);
@@ -153,7 +145,7 @@ test('batches land where a generation finds no room, and are read once there is 
   const sql = 'SELECT n FROM raw_extracted.stream_unseen';
   const refused = await server.query(kKb, sql);
   assert.equal(refused.status, 503, refused.text);
-  await expectRight(server, history);
+  await expectNothingWrong(server, history);
   assert.equal((await server.post(kKb, 'unseen', '{"n":2}\n', { id: 'b' })).status, 200);
   rmSync(join(folder, 'filler'));
   await until(async () => (await server.query(kKb, sql)).status === 200, 'the view');
@@ -181,10 +173,10 @@ test('no inode is left, though there is space', { skip: withoutMounts(kInodes, '
     // `failed/` takes nothing either: a bad batch is told what is wrong with it all the same.
     const bad = await server.post(kKb, kStream, 'no JSON\n', { id: `bad-${round}` });
     assert.deepEqual([bad.status, failedOf(folder)], [400, []], bad.text);
-    await expectRight(server, history);
+    await expectNothingWrong(server, history);
     rmSync(many, { recursive: true });
     assert.equal((await sendLogged(history, server, sent)).status, 200, 'at once, same id');
-    await expectRight(server, history);
+    await expectNothingWrong(server, history);
   }
   await server.stop();
   report({ suite: 'fault', key: 'inodes', fault: kInodes, states: 2, wrong: 0 });
@@ -209,14 +201,14 @@ test('a disk of 4 MiB is filled by batches alone', { skip: withoutMounts(kSmall,
   assert.ok(landed > 0, answer?.text);
   expectRefused(answer, 507, 'disk_full');
   assert.deepEqual(staged(folder), []);
-  await expectRight(server, history);
+  await expectNothingWrong(server, history);
   assert.deepEqual(await server.rows(kKb, `SELECT count(*) FROM raw_extracted.stream_${kStream}`),
                    [[200 * landed]]);
   rmSync(join(folder, 'something-else'));
   const again = await send(`b-${landed}-again`);
   assert.equal(again?.status, 200, again?.text);
   await expectOpen(server);
-  await expectRight(server, history);
+  await expectNothingWrong(server, history);
   await server.stop();
   report({ suite: 'fault', key: 'small', fault: kSmall, states: landed, wrong: 0 });
 });
@@ -232,7 +224,7 @@ test('no file may be larger than a limit', async () => {
   expectRefused(await sendLogged(history, server, sent), 503, 'io_error');
   limit('unlimited');
   assert.equal((await sendLogged(history, server, sent)).status, 200);
-  await expectRight(server, history);
+  await expectNothingWrong(server, history);
   await server.stop();
   report({ suite: 'fault', key: 'fsize', fault: 'a limit of the size of files', states: 1,
            wrong: 0 });
@@ -257,12 +249,12 @@ test('a file system is mounted on _tmp only', { skip: withoutMounts(kBelow, 'mou
   }
   assert.deepEqual(readdirSync(data).sort(), names, 'no copy');
   assert.deepEqual(staged(seenFromOutside(server, server.data)), []);
-  await expectRight(server, history);
+  await expectNothingWrong(server, history);
   await server.land(kKb, 'other', [{ a: '1' }], 'other-streams-go-on');
   await server.stop();
   await before.restart();
   assert.equal((await sendLogged(history, before, batch('second'))).status, 200);
-  await expectRight(before, history);
+  await expectNothingWrong(before, history);
   await before.stop();
   report({ suite: 'fault', key: 'mount', fault: kBelow, states: 2, wrong: 0 });
 });

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { count, judge, kSeed, memoryFolder, readAcks, report, run, seeds, shows, withFolder }
-    from './rig.mjs';
+import { count, kSeed } from '../e2e/given.mjs';
+import { judge, memoryFolder, readAcks, report, run, seeds, shows, withFolder } from './rig.mjs';
 
 const kProcesses = 2;
 const kKillPointExit = 85;

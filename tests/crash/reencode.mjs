@@ -1,6 +1,7 @@
 // Batches of which every body is another: coding, order of keys, blanks, line ends and escapes
 // vary, the cells do not. And bodies in which one cell says something else.
 import { gzipSync } from 'node:zlib';
+import { below, oneOf, shuffled } from '../e2e/random.mjs';
 
 /// A cell by its kind: JSON that stands for the same text, and what stands for another.
 const kKinds = [
@@ -15,17 +16,6 @@ const kKinds = [
 ];
 const kRowsMax = 3;
 const kBlanks = ['', '', ' ', '\t', '  '];
-
-const below = (random, count) => Math.floor(random() * count);
-const oneOf = (random, list) => list[below(random, list.length)];
-function shuffled(random, list) {
-  const all = [...list];
-  for (let n = all.length - 1; n > 0; --n) {
-    const other = below(random, n + 1);
-    [all[n], all[other]] = [all[other], all[n]];
-  }
-  return all;
-}
 
 /// Rows of cells, each `{ key, same, other }`. The first of a row is never NULL: no row is empty.
 export function makeBatch(random) {

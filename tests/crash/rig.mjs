@@ -8,13 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { check, kNothingWrong, sha256 } from '../e2e/checker.mjs';
+import { count, kSeed } from '../e2e/given.mjs';
 import { contentSha256 } from '../e2e/independent.mjs';
 
 /// Where publish_rig, recfs and power_cut are.
 export const programs = process.env.STRATA_CRASH_PROGRAMS ?? '';
-export const kSeed = Number(process.env.STRATA_SEED ?? Date.now() % 2 ** 31);
-/// A count of the long form, or the quick one's.
-export const count = (name, quick) => Number(process.env[name] ?? quick);
 /// The quick form catches each mutant with every one of these.
 export const seeds = Array.from({ length: count('STRATA_CRASH_SEEDS', 10) }, (_, n) => kSeed + n);
 
@@ -156,4 +154,14 @@ export function report(row) {
   if (folder === undefined) return;
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, `${row.suite}-${row.key}.json`), `${JSON.stringify(row)}\n`);
+}
+
+/// Why tests of `what` have to be skipped, for node's `skip`: `obstacle`, or false where there is
+/// none. Says so in the log and as `row`, and fails where nothing may be skipped.
+export function skipFor(obstacle, what, row) {
+  if (obstacle === '') return false;
+  console.log(`SKIPPED: ${what} (${obstacle})`);
+  assert.notEqual(process.env.STRATA_REQUIRE_ALL, '1', `${what}: ${obstacle}`);
+  report({ ...row, fault: what, skipped: obstacle });
+  return obstacle;
 }

@@ -6,6 +6,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { childrenOf, until } from '../e2e/harness.mjs';
+import { below } from '../e2e/random.mjs';
 
 /// Every call by which a file or a name is made, changed, synced or looked at, and the one that
 /// answers: before it all is durable and nobody was told.
@@ -130,7 +131,7 @@ export async function sweep(counts, most, random, at) {
   const points = [...counts].flatMap(
       ([call, times]) => Array.from({ length: times }, (_, n) => [call, n + 1]));
   for (let k = 0; k < most && points.length > 0; ++k) {
-    const [[call, n]] = points.splice(Math.floor(random() * points.length), 1);
+    const [[call, n]] = points.splice(below(random, points.length), 1);
     if (await at(call, n)) ++fired;
   }
   return fired;

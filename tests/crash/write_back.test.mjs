@@ -7,30 +7,22 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { check, History, kNothingWrong, readView, sendLogged } from '../e2e/checker.mjs';
+import { History, sendLogged } from '../e2e/checker.mjs';
+import { count } from '../e2e/given.mjs';
 import { freshFolder, missing, program, start, until } from '../e2e/harness.mjs';
 import { verifyRoot } from '../e2e/independent.mjs';
 import { seenFromOutside } from './disks.mjs';
-import { count, diskObstacle, programs, report } from './rig.mjs';
+import { batch, expectNothingWrong, kKb, kStream } from './one_stream.mjs';
+import { diskObstacle, programs, report, skipFor } from './rig.mjs';
 import { inject } from './strace.mjs';
 
-const kKb = 'demo';
-const kStream = 's';
 const kDiskBytes = 512 * 1024 * 1024;
 const kRounds = count('STRATA_WRITE_BACKS', 2);
 /// More than any work writes: the disk takes nothing until it is mended.
 const kForGood = 100_000;
 
-const kObstacle = diskObstacle();
-if (kObstacle !== '') {
-  console.log(`SKIPPED: failing write-back (${kObstacle})`);
-  assert.notEqual(process.env.STRATA_REQUIRE_ALL, '1', `failing write-back: ${kObstacle}`);
-  report({ suite: 'power', key: 'skipped', fault: 'failing write-back', skipped: kObstacle });
-}
-const skip = kObstacle !== '' ? kObstacle : missing('/usr/bin/strace');
-const batch = (id, columns = {}) => ({
-  kb: kKb, stream: kStream, id, rows: [1, 2, 3].map((n) => ({ n: `${n}`, id, ...columns })),
-});
+const skip = skipFor(diskObstacle(), 'failing write-back', { suite: 'power', key: 'skipped' }) ||
+    missing('/usr/bin/strace');
 
 const disks = new Set();
 process.on('exit', () => { for (const recfs of disks) recfs.kill('SIGKILL'); });
@@ -95,7 +87,7 @@ async function expectRecovered(server, history, sent) {
 /// On the disk itself: what is looked at was read anew.
 async function expectRight(server, history) {
   await server.restart();
-  assert.deepEqual(check(history, await readView(server, kKb, kStream)), kNothingWrong);
+  await expectNothingWrong(server, history);
   const { problems } = await verifyRoot(seenFromOutside(server, server.data));
   assert.deepEqual(problems, []);
 }

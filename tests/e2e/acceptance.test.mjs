@@ -7,14 +7,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { check, History, kNothingWrong, readView, sendLogged } from './checker.mjs';
+import { count, kSeed } from './given.mjs';
 import { start, until } from './harness.mjs';
 import { countStream, verifyRoot } from './independent.mjs';
-import { randomFrom } from './random.mjs';
+import { oneOf, randomFrom } from './random.mjs';
 import { whileReading } from './while_reading.mjs';
 
-const kBatches = Number(process.env.STRATA_ACCEPTANCE_BATCHES ?? 360);
-const kKills = Number(process.env.STRATA_ACCEPTANCE_KILLS ?? 2);
-const kSeed = Number(process.env.STRATA_SEED ?? Date.now() % 2 ** 31);
+const kBatches = count('STRATA_ACCEPTANCE_BATCHES', 360);
+const kKills = count('STRATA_ACCEPTANCE_KILLS', 2);
 const kKbs = ['north', 'south', 'east', 'west'];
 const kStreams = ['orders', 'weather', 'visits'];
 const kProcesses = 3;
@@ -45,7 +45,7 @@ const reordered = (row) => Object.fromEntries(Object.entries(row).reverse());
 async function sendUntilAnswered(servers, random, { history, kb, stream }, id, rows) {
   return until(async () => {
     assert.ok(!failed, 'somebody else failed');
-    const server = servers[Math.floor(random() * servers.length)];
+    const server = oneOf(random, servers);
     const answer = await sendLogged(history, server, { kb, stream, id, rows });
     if (answer !== undefined && answer.status < 500) return answer;
     await sleep(kRestMilliseconds);
@@ -82,7 +82,7 @@ async function kill(servers, random) {
     const due = kBatches * (counts.kills + 1) / (kKills + 1);
     await until(() => next >= due || failed, 'batches before the next kill');
     if (failed) return;
-    const victim = servers[Math.floor(random() * servers.length)];
+    const victim = oneOf(random, servers);
     await victim.kill();
     await sleep(random() * 100);
     await victim.restart();
@@ -91,9 +91,9 @@ async function kill(servers, random) {
 }
 
 async function read(servers, random) {
-  const target = streams[Math.floor(random() * streams.length)];
+  const target = oneOf(random, streams);
   const least = target.acknowledged;
-  const server = servers[Math.floor(random() * servers.length)];
+  const server = oneOf(random, servers);
   const sql = 'SELECT count(*), count(DISTINCT _batch_id) FROM ' +
       `raw_extracted.stream_${target.stream}`;
   let answer;

@@ -1,18 +1,8 @@
 // The worker that runs a server's DDL, stopped where a test wants a writer that sleeps.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { until } from './harness.mjs';
+import { listedChildren, unlessGone } from './processes.mjs';
 
-/// What `read` answers, or `otherwise` where the process has ended meanwhile.
-const unlessGone = (read, otherwise) => {
-  try {
-    return read();
-  } catch {
-    return otherwise;
-  }
-};
-const childrenOf = (pid) => unlessGone(() => readdirSync(`/proc/${pid}/task`), []).flatMap(
-    (thread) => unlessGone(() => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'), '')
-                    .split(' ').filter(Boolean).map(Number));
 export const hasPrivateCopyOpen = (pid) =>
     unlessGone(() => readdirSync(`/proc/${pid}/fd`), []).some(
         (fd) => unlessGone(() => readlinkSync(`/proc/${pid}/fd/${fd}`), '').includes('/staging/'));
@@ -25,7 +15,7 @@ export async function stopDdlWorker(server, work) {
   let over = false;
   const ended = work.finally(() => { over = true; });
   while (!over) {
-    const worker = childrenOf(server.pid).find(hasPrivateCopyOpen);
+    const worker = listedChildren(server.pid).find(hasPrivateCopyOpen);
     if (worker !== undefined) {
       process.kill(worker, 'SIGSTOP');
       await until(() => isStopped(worker), 'the stop');

@@ -5,11 +5,12 @@ import assert from 'node:assert/strict';
 import { rmSync, statSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { count, kSeed, report } from '../crash/rig.mjs';
+import { report } from '../crash/rig.mjs';
 import { check, History, readView, sendLogged } from './checker.mjs';
+import { count, kSeed } from './given.mjs';
 import { start, startWith, until } from './harness.mjs';
 import { batchFiles, verifyRoot } from './independent.mjs';
-import { randomFrom } from './random.mjs';
+import { oneOf, randomFrom } from './random.mjs';
 
 const kKb = 'demo';
 const kStream = 's';
@@ -38,7 +39,7 @@ class Pair {
   }
 
   async kill(random) {
-    const victim = this.servers[Math.floor(random() * 2)];
+    const victim = oneOf(random, this.servers);
     await sleep(random() * kLifeMillisecondsMax);
     this.#down = victim;
     await victim.kill();

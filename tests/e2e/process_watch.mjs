@@ -1,8 +1,9 @@
 // Watches which processes run below one process, from a thread of its own, so that a short-lived
 // one is seen while the test waits for an answer.
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { listedChildren, unlessGone } from './processes.mjs';
 
 /// Starts watching the descendants of `root`. The answer's end() gives the commands that were seen,
 /// each as its arguments joined by spaces, by process id.
@@ -24,36 +25,17 @@ export async function watchBelow(root) {
   };
 }
 
-const read = (path) => {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';  // it has ended meanwhile
-  }
-};
-
-/// The kernel's own list of a process's children, thread by thread.
-function childrenOf(pid) {
-  let threads = [];
-  try {
-    threads = readdirSync(`/proc/${pid}/task`);
-  } catch {
-    return [];
-  }
-  return threads.flatMap((thread) => read(`/proc/${pid}/task/${thread}/children`)
-                                         .split(' ').filter(Boolean).map(Number));
-}
-
 function look(root, seen) {
-  const open = childrenOf(root);
+  const open = listedChildren(root);
   while (open.length > 0) {
     const pid = open.pop();
-    const command = read(`/proc/${pid}/cmdline`).split('\0').slice(0, -1).join(' ');
+    const command = unlessGone(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'), '')
+                        .split('\0').slice(0, -1).join(' ');
     if (command !== '') {
       if (!seen.has(pid)) seen.set(pid, new Set());
       seen.get(pid).add(command);
     }
-    open.push(...childrenOf(pid));
+    open.push(...listedChildren(pid));
   }
 }
 

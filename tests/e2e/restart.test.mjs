@@ -6,13 +6,14 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { count } from './given.mjs';
 import { startWith, until } from './harness.mjs';
 import { batchFiles, readParquet } from './independent.mjs';
 
 const kKb = 'demo';
 const kStream = 's';
-const kFiles = Number(process.env.STRATA_RESTART_FILES ?? 200);
-const kLeftovers = Number(process.env.STRATA_RESTART_LEFTOVERS ?? 60);
+const kFiles = count('STRATA_RESTART_FILES', 200);
+const kLeftovers = count('STRATA_RESTART_LEFTOVERS', 60);
 const kClients = 32;
 /// As many as one process may have been at between claim and name: its commit threads.
 const kClaimed = 8;

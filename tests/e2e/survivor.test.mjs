@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { check, History, kNothingWrong, readView, sendLogged } from './checker.mjs';
+import { count, kSeed } from './given.mjs';
 import { kKillPointExit, start, startWith, until } from './harness.mjs';
 import { countStream, verifyRoot } from './independent.mjs';
 import { kBeforeClaim, kFromClaim, kRace, kRecovery, kReplay } from './kill_points.mjs';
-import { randomFrom } from './random.mjs';
+import { below, randomFrom } from './random.mjs';
 
 const kKb = 'demo';
 const kStream = 's';
-const kRounds = Number(process.env.STRATA_KILL_ROUNDS ?? 3);
-const kSeed = Number(process.env.STRATA_SEED ?? Date.now() % 2 ** 31);
+const kRounds = count('STRATA_KILL_ROUNDS', 3);
 const kLoadClients = 2;
 /// The load's pace: the checker reads all of it in one query.
 const kPaceMilliseconds = 40;
@@ -139,7 +139,7 @@ function eachRound(name, point, round) {
 }
 
 /// How many points of its own kind the victim passes first.
-const occurrence = (root) => 1 + Math.floor(root.random() * 12);
+const occurrence = (root) => 1 + below(root.random, 12);
 
 // Side by side, for most of each is a wait for the survivor to look around.
 describe('one dies, one lives on', { concurrency: 8 }, () => {

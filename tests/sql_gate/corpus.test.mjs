@@ -1,17 +1,16 @@
 // The SQL gate from outside: what is hostile is refused or killed, with its code; what is benign
 // answers as an outside client of the same file does.
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { repository } from '../e2e/harness.mjs';
-import { kKb, kSecret, placesOf, startKnowledgebase } from './knowledgebase.mjs';
+import { kKb, kSecret, linesOf, placesOf, startKnowledgebase, withPlaces }
+    from './knowledgebase.mjs';
 
 const { DuckDBInstance } = createRequire(join(repository, 'deps/'))('@duckdb/node-api');
 
-const linesOf = (file) => readFileSync(new URL(file, import.meta.url), 'utf8').trim().split('\n')
-                              .map((line) => JSON.parse(line));
 const kHostile = linesOf('hostile.jsonl');
 const kBenign = linesOf('benign.jsonl');
 const kStatus = { sql_refused: 403, sql_error: 400, unknown_table: 404, out_of_memory: 422,
@@ -33,14 +32,14 @@ const filesBelow = (folder) => readdirSync(folder, { recursive: true })
                                    .filter((name) => !name.includes('/numbers/')).sort();
 
 test('hostile statements are refused or killed, each with its code', async (t) => {
-  const places = Object.entries(placesOf(server));
+  const places = Object.values(placesOf(server));
   const pid = server.pid;
   const files = filesBelow(server.data);
   const reasons = new Set();
   const isBomb = ({ kind }) => kind === 'bomb' &&
       process.env.STRATA_SANITIZED === '1' && 'sanitizers need the address space';
   for (const { kind, sql: text, expect } of kHostile) {
-    const sql = places.reduce((all, [name, path]) => all.replaceAll(`{${name}}`, path), text);
+    const sql = withPlaces(text, server);
     await t.test(`${kind}: ${text}`, { skip: isBomb({ kind }) }, async () => {
       const answer = await server.query(kKb, sql, { timeout_ms: kTimeoutMilliseconds });
       const problem = JSON.parse(answer.text);
@@ -49,7 +48,7 @@ test('hostile statements are refused or killed, each with its code', async (t) =
       assert.ok(!answer.text.includes(kSecret), answer.text);
       // What follows is the reader's own line.
       const [reason] = problem.detail.split('\n\nLINE ');
-      assert.ok(places.some(([, path]) => sql.includes(path)) || !reason.includes(server.data),
+      assert.ok(places.some((path) => sql.includes(path)) || !reason.includes(server.data),
                 reason);
       reasons.add(reason);
     });

@@ -2,19 +2,19 @@
 // else. What it reads is told by another DuckDB's plan, over tables of the views' names, before
 // anything is optimised away.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { randomFrom } from '../e2e/random.mjs';
+import { count } from '../e2e/given.mjs';
 import { repository } from '../e2e/harness.mjs';
-import { kKb, kSecret, placesOf, startKnowledgebase } from './knowledgebase.mjs';
+import { randomFrom } from '../e2e/random.mjs';
+import { kKb, kSecret, linesOf, startKnowledgebase, withPlaces } from './knowledgebase.mjs';
 import { Statements } from './statements.mjs';
 
 const { DuckDBInstance } = createRequire(join(repository, 'deps/'))('@duckdb/node-api');
 
-const kCount = Number(process.env.STRATA_FUZZ_STATEMENTS ?? 1500);
-const kSeed = Number(process.env.STRATA_FUZZ_SEED ?? 20261130);
+const kCount = count('STRATA_FUZZ_STATEMENTS', 1500);
+const kSeed = count('STRATA_FUZZ_SEED', 20261130);
 const kAtOnce = 3;
 const kTimeoutMilliseconds = 400;
 
@@ -69,17 +69,14 @@ async function forbiddenReads(sql) {
 }
 
 test(`whatever is accepted reads this knowledgebase's views (seed ${kSeed})`, async (t) => {
-  const corpus = ['benign.jsonl', 'hostile.jsonl'].flatMap((file) => readFileSync(
-      new URL(file, import.meta.url), 'utf8').trim().split('\n').map((line) => JSON.parse(line)))
+  const corpus = ['benign.jsonl', 'hostile.jsonl'].flatMap(linesOf)
       .filter(({ kind }) => kind !== 'bomb').map(({ sql }) => sql);
   const statements = new Statements(randomFrom(kSeed), corpus);
-  const places = Object.entries(placesOf(server));
   const seen = {};
   const broken = [];
   const expect = (holds, what, sql) => { if (!holds) broken.push(`${what}: ${sql}`); };
   const one = async () => {
-    const sql = places.reduce((all, [name, path]) => all.replaceAll(`{${name}}`, path),
-                              statements.next());
+    const sql = withPlaces(statements.next(), server);
     const answer = await server.query(kKb, sql, { timeout_ms: kTimeoutMilliseconds, max_rows: 50 });
     const { code = 'ok', detail = '' } = JSON.parse(answer.text);
     seen[code] = (seen[code] ?? 0) + 1;

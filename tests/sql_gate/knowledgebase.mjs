@@ -1,5 +1,6 @@
 // A server with the knowledgebase that the statements of the corpus are about, and another one
 // whose rows nobody may see there.
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startWith } from '../e2e/harness.mjs';
 
@@ -42,9 +43,16 @@ export async function startKnowledgebase(options = {}) {
   return server;
 }
 
+/// The statements of `benign.jsonl` or `hostile.jsonl`.
+export const linesOf = (file) => readFileSync(new URL(file, import.meta.url), 'utf8').trim()
+    .split('\n').map((line) => JSON.parse(line));
+
 /// The paths that statements of the corpus reach for.
 export const placesOf = (server) => ({
   own: server.streamFolder(kKb, 'weather'),
   theirs: join(server.streamFolder('other', 'secret'), 'data/secret-1.parquet'),
   generation: join(server.kbFolder('other'), 'knowledgebase.duckdb'),
 });
+/// `sql` with them in their places.
+export const withPlaces = (sql, server) => Object.entries(placesOf(server)).reduce(
+    (all, [name, path]) => all.replaceAll(`{${name}}`, path), sql);

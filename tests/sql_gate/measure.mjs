@@ -3,12 +3,13 @@
 // Prints, and judges nothing: figures are for a quiet machine and a release build (STRATA_PROGRAM).
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { repository, startWith, until } from '../e2e/harness.mjs';
-import { kKb, placesOf, startKnowledgebase } from './knowledgebase.mjs';
+import { listedChildren } from '../e2e/processes.mjs';
+import { kKb, linesOf, startKnowledgebase, withPlaces } from './knowledgebase.mjs';
 
 const { DuckDBInstance } = createRequire(join(repository, 'deps/'))('@duckdb/node-api');
 
@@ -79,13 +80,9 @@ const writtenSince = (folder, stamp) => execFileSync(
 class WorkerWrites {
   constructor(server) {
     this.bytes = new Map();
-    this.tasks = `/proc/${server.pid}/task`;
-    this.timer = setInterval(() => this.children().forEach((pid) => this.look(pid)), 100);
-  }
-  /// Not by a walk over all processes, which would hold up the producer beside it.
-  children() {
-    return readdirSync(this.tasks).flatMap((task) => readFileSync(
-        `${this.tasks}/${task}/children`, 'utf8').split(' ').filter((pid) => pid !== ''));
+    // Not by a walk over all processes, which would hold up the producer beside it.
+    this.timer = setInterval(() => listedChildren(server.pid).forEach((pid) => this.look(pid)),
+                             100);
   }
   look(pid) {
     try {
@@ -106,15 +103,12 @@ async function isolation() {
   const kPerSecond = 200;
   const kCount = 100;
   const server = await startKnowledgebase();
-  const places = Object.entries(placesOf(server));
-  const lines = readFileSync(new URL('hostile.jsonl', import.meta.url), 'utf8').trim().split('\n')
-                    .map((line) => JSON.parse(line));
+  const lines = linesOf('hostile.jsonl');
   // The bombs over and over: what is refused costs nobody anything.
   const bombs = lines.filter(({ kind }) => kind === 'bomb').map(({ sql }) => sql);
   const hostile = Array.from({ length: kCount }, (_, n) => n % 2 === 0
       ? bombs[n / 2 % bombs.length]
-      : places.reduce((sql, [name, path]) => sql.replaceAll(`{${name}}`, path),
-                      lines[n * 7 % lines.length].sql));
+      : withPlaces(lines[n * 7 % lines.length].sql, server));
   await ingest(server, kPerSecond, (() => { let n = 0; return () => ++n < 200; })());
   const calmUntil = performance.now() + 20_000;
   const calm = await ingest(server, kPerSecond, () => performance.now() < calmUntil);

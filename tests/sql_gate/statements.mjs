@@ -1,5 +1,6 @@
 // Statements made at random, from a seed: whole ones out of a grammar that knows what is allowed
 // and what is not, and those of the corpus with a part put in another's place.
+import { below, oneOf } from '../e2e/random.mjs';
 
 const kViews = ['raw_extracted.stream_weather', 'raw_extracted.stream_orders',
                 'knowledgebase.raw_extracted.stream_people', 'Raw_Extracted."STREAM_weather"',
@@ -32,7 +33,7 @@ export class Statements {
     this.fragments = corpus.flatMap((sql) => sql.match(/\([^()]*\)|'[^']*'|\w+(?:\.\w+)*/g) ?? []);
   }
 
-  pick(list) { return list[Math.floor(this.random() * list.length)]; }
+  pick(list) { return oneOf(this.random, list); }
   chance(share) { return this.random() < share; }
 
   next() { return this.chance(0.5) ? this.statement() : this.mutant(); }
@@ -51,7 +52,7 @@ export class Statements {
     if (depth > 0 && this.chance(0.35)) {
       const list = [];
       const recursive = this.chance(0.2);
-      for (let count = 1 + Math.floor(this.random() * 2); count > 0; --count) {
+      for (let count = 1 + below(this.random, 2); count > 0; --count) {
         const name = this.pick(kNames);
         if (list.some((other) => other.startsWith(`${name} `))) continue;
         const inner = recursive && this.chance(0.7)
@@ -118,16 +119,16 @@ export class Statements {
   /// A statement of the corpus with one to three of its parts changed for others'.
   mutant() {
     let sql = this.pick(this.corpus);
-    for (let count = 1 + Math.floor(this.random() * 3); count > 0; --count) {
+    for (let count = 1 + below(this.random, 3); count > 0; --count) {
       const parts = sql.match(/\s+|\w+(?:\.\w+)*|'[^']*'|"[^"]*"|[^\s\w]/g) ?? [sql];
-      const at = Math.floor(this.random() * parts.length);
+      const at = below(this.random, parts.length);
       const change = this.random();
       if (change < 0.3) parts[at] = this.pick(this.fragments);
       else if (change < 0.5) parts[at] = this.table(1, []);
       else if (change < 0.6) parts.splice(at, 1);
       else if (change < 0.7) parts.splice(at, 0, this.pick(this.fragments), ' ');
       else if (change < 0.8) parts[at] = `(${this.query(1, [])})`;
-      else if (change < 0.9) parts.splice(at, 0, parts[Math.floor(this.random() * parts.length)]);
+      else if (change < 0.9) parts.splice(at, 0, this.pick(parts));
       else parts.push(...(this.pick(this.corpus).match(/\s+|\S+/g) ?? []).slice(-6));
       sql = parts.join('');
     }
