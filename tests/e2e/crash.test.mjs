@@ -33,6 +33,12 @@ async function crashed() {
   assert.equal(code, kKillPointExit, log);
 }
 
+/// A first landing answers after two seconds without the view: a sanitizer's view job, which runs
+/// on, may die later than that.
+function expectNoAnswer(answer) {
+  if (process.env.STRATA_SANITIZED !== '1') assert.equal(answer, undefined);
+}
+
 async function expectDeathAtStart(point) {
   const { data } = server;
   const { code, log } = await startAndEnd({ data, env: { STRATA_CRASH_AT: point } });
@@ -257,7 +263,7 @@ for (const point of kView) {
     await server.restart({ STRATA_CRASH_AT: passedAtStart ? `${point}#2` : point });
     const previous = generations().newest;
     const lost = { kb: kKb, stream, id: 'first', rows: rowsOf('first') };
-    assert.equal(await sendLogged(new History(), server, lost), undefined);
+    expectNoAnswer(await sendLogged(new History(), server, lost));
     await crashed();
     const published = !kViewBeforeClaim.includes(point);
     assert.equal(generations().newest > previous, published);
@@ -283,7 +289,7 @@ test('the collection of old generations dies at generation:after_tombstone', asy
   await server.createReceiver(kKb, 'collected');
   await server.restart({ STRATA_CRASH_AT: kCollect[0] });
   const lost = { kb: kKb, stream: 'collected', id: 'first', rows: rowsOf('first') };
-  assert.equal(await sendLogged(new History(), server, lost), undefined);
+  expectNoAnswer(await sendLogged(new History(), server, lost));
   await crashed();
   const tombstones = generations().files.filter(({ size }) => size === 0);
   assert.equal(tombstones.length, 1);
