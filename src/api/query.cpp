@@ -32,26 +32,26 @@ struct Format {
   duck::ResultFormat format;
 };
 /// In the order of preference; one array's indices are the other's.
-constexpr std::string_view kMediaTypes[] = {"application/json", "application/x-ndjson", "text/csv"};
+constexpr std::string_view kMediaTypes[] = {"application/json", "application/x-ndjson", "text/csv",
+                                            "application/vnd.apache.parquet",
+                                            "application/vnd.apache.arrow.stream"};
 constexpr Format kFormats[] = {
     {"application/json", duck::ResultFormat::kJson},
     {"application/x-ndjson", duck::ResultFormat::kNdjson},
     {"text/csv; charset=utf-8; header=present", duck::ResultFormat::kCsv},
+    {"application/vnd.apache.parquet", duck::ResultFormat::kParquet},
+    {"application/vnd.apache.arrow.stream", duck::ResultFormat::kArrow},
 };
-constexpr std::string_view kLaterTypes[] = {"application/vnd.apache.parquet",
-                                            "application/vnd.apache.arrow.stream"};
 
 /// What Accept wants most; none sent means JSON.
 Result<Format> choose_format(const http::Request& request) {
   const auto accept = request.header("Accept");
   if (!accept) return kFormats[0];
   if (const auto chosen = choose_media_type(*accept, kMediaTypes)) return kFormats[*chosen];
-  const bool later = choose_media_type(*accept, kLaterTypes).has_value();
   return make_error(Code::kNotAcceptable,
-                    fmt::format("{}ask for one of application/json, application/x-ndjson, "
-                                "text/csv (Accept).",
-                                later ? "Answers as Parquet and Arrow are not built yet; "
-                                      : "A query does not answer in this format; "));
+                    fmt::format("A query does not answer in this format; ask for one of {} "
+                                "(Accept).",
+                                fmt::join(kMediaTypes, ", ")));
 }
 
 Result<std::uint64_t> whole_number(const json::object& body, const char* name,

@@ -17,6 +17,7 @@ CommandContext system_context(const Clock& clock) {
   context.err = &std::cerr;
   context.in = stdin;
   context.in_is_terminal = isatty(STDIN_FILENO) == 1;
+  context.out_is_terminal = isatty(STDOUT_FILENO) == 1;
   context.err_is_terminal = isatty(STDERR_FILENO) == 1;
   context.clock = &clock;
   context.environment = [](const char* name) -> std::optional<std::string> {

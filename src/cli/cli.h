@@ -42,6 +42,7 @@ struct CommandContext {
   std::ostream* err = nullptr;
   std::FILE* in = nullptr;
   bool in_is_terminal = false;
+  bool out_is_terminal = false;
   bool err_is_terminal = false;
   const Clock* clock = nullptr;
   std::function<std::optional<std::string>(const char* name)> environment;

@@ -81,7 +81,7 @@ TEST(Program, WrongUsageIsTwo) {
       {"receiver", "delete", "demo", "weather"},
       {"status", "extra"},
       {"query", "demo"},
-      {"query", "demo", "SELECT 1", "--format", "parquet"},
+      {"query", "demo", "SELECT 1", "--format", "xml"},
       {"query", "demo", "SELECT 1", "--max-rows", "1000001"},
       {"send", "demo", "weather", "--format", "xml"},
       {"send", "demo", "weather", "--batch-rows", "0"},

@@ -170,9 +170,11 @@ http::ClientRequest QueryCommand::request(const Endpoint& endpoint) const {
                            .target = strata_path(kb, "/query"),
                            .headers = endpoint.identity,
                            .body = boost::json::serialize(body)};
-  const std::string accept = format == "csv"      ? "text/csv"
-                             : format == "ndjson" ? "application/x-ndjson"
-                                                  : "application/json";
+  const std::string accept = format == "csv"       ? "text/csv"
+                             : format == "ndjson"  ? "application/x-ndjson"
+                             : format == "parquet" ? "application/vnd.apache.parquet"
+                             : format == "arrow"   ? "application/vnd.apache.arrow.stream"
+                                                   : "application/json";
   sent.headers.emplace_back("Content-Type", "application/json");
   sent.headers.emplace_back("Accept", accept);
   return sent;
@@ -204,7 +206,7 @@ ExitCode QueryCommand::whole(CommandContext& context, http::Client& client,
              output);
 }
 
-// csv and ndjson: the server's bytes as they come.
+// csv, ndjson, parquet and arrow: the server's bytes as they come.
 ExitCode QueryCommand::streamed(CommandContext& context, http::Client& client,
                                 const Endpoint& endpoint, Output& output) const {
   LastLine last_line;
@@ -234,17 +236,22 @@ ExitCode QueryCommand::end(CommandContext& context, bool cut, Output& output) co
 }
 
 ExitCode QueryCommand::run(CommandContext& context) {
-  if (format == "parquet") {
-    return report_usage(context, make_error(Code::kNotYet,
-                                            "--format parquet is not built yet: use csv or "
-                                            "ndjson"));
+  const bool is_binary = format == "parquet" || format == "arrow";
+  if (is_binary && output_file.empty() && context.out_is_terminal) {
+    return report_usage(
+        context,
+        make_error(Code::kBadRequest, fmt::format("--format {} is not for a terminal: name a file "
+                                                  "with -o, or send it to a pipe",
+                                                  format)));
   }
   const auto endpoint = resolve_endpoint(context, connection);
   if (!endpoint) return report_usage(context, endpoint.error());
   auto client = context.connect(endpoint->url, answer_timeout());
   if (!client) return report_usage(context, client.error());
   Output output(*context.out, output_file);
-  if (format == "csv" || format == "ndjson") return streamed(context, **client, *endpoint, output);
+  if (format == "csv" || format == "ndjson" || is_binary) {
+    return streamed(context, **client, *endpoint, output);
+  }
   return whole(context, **client, *endpoint, output);
 }
 
@@ -257,8 +264,10 @@ void add_query_command(CLI::App& app, CommandContext& context) {
                                 "raw_extracted.stream_weather'");
   command->add_option("KB", fields->kb, "the knowledgebase")->required();
   command->add_option("SQL", fields->sql, "the statement")->required();
-  command->add_option("--format", fields->format, "table (the default), csv, ndjson or json")
-      ->check(CLI::IsMember({"table", "csv", "ndjson", "json", "parquet"}));
+  command
+      ->add_option("--format", fields->format,
+                   "table (the default), csv, ndjson, json, parquet or arrow (an IPC stream)")
+      ->check(CLI::IsMember({"table", "csv", "ndjson", "json", "parquet", "arrow"}));
   command
       ->add_option("-o,--output", fields->output_file,
                    "write the answer there, if all of it arrives")

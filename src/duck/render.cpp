@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/cells.h"
 #include "duck/render_scalar.h"
 #include "duck/render_text.h"
 #include "duck/worker_connection.h"
@@ -380,48 +381,53 @@ void ValueReader::append_union(std::string& out, std::uint64_t row) const {
   out += '}';
 }
 
-/// A column's name, made different from the ones before it: `x`, `x_1`, `x_2`.
-std::vector<std::string> unique_names(const std::vector<RenderedColumn>& columns) {
+}  // namespace
+
+std::vector<std::string> unique_names(const std::vector<RenderedColumn>& columns, bool fold_case) {
+  const auto folded = [fold_case](const std::string& name) {
+    return fold_case ? ascii_lower(name) : name;
+  };
   std::set<std::string, std::less<>> taken;
-  for (const RenderedColumn& column : columns) taken.insert(column.name);
+  for (const RenderedColumn& column : columns) taken.insert(folded(column.name));
   std::set<std::string, std::less<>> used;
   std::vector<std::string> names;
   for (const RenderedColumn& column : columns) {
     std::string name = column.name;
-    for (std::size_t suffix = 1; used.contains(name); ++suffix) {
+    for (std::size_t suffix = 1; used.contains(folded(name)); ++suffix) {
       name = fmt::format("{}_{}", column.name, suffix);
       // Never takes the name of a column that really has it.
-      if (taken.contains(name)) name = column.name;
+      if (taken.contains(folded(name))) name = column.name;
     }
-    used.insert(name);
+    used.insert(folded(name));
     names.push_back(std::move(name));
   }
   return names;
 }
 
-}  // namespace
-
 RowRenderer::RowRenderer(ResultFormat format, std::vector<RenderedColumn> columns)
     : format_(format), columns_(std::move(columns)) {
   if (format_ != ResultFormat::kNdjson) return;
-  for (const std::string& name : unique_names(columns_)) {
+  for (const std::string& name : unique_names(columns_, false)) {
     std::string& key = keys_.emplace_back();
     append_json_string(key, name);
     key += ':';
   }
 }
 
-void RowRenderer::append_start(std::string& out) const {
-  if (format_ != ResultFormat::kCsv) return;
+Result<void> RowRenderer::append_start(std::string& out) {
+  if (format_ != ResultFormat::kCsv) return {};
   for (std::size_t index = 0; index < columns_.size(); ++index) {
     if (index != 0) out += ',';
     append_csv_field(out, columns_[index].name);
   }
   out += "\r\n";
+  return {};
 }
 
-void RowRenderer::append_rows(duckdb_data_chunk chunk, std::uint64_t begin, std::uint64_t end,
-                              std::string& out) {
+Result<void> RowRenderer::append_end(std::string&) { return {}; }
+
+Result<void> RowRenderer::append_rows(duckdb_data_chunk chunk, std::uint64_t begin,
+                                      std::uint64_t end, std::string& out) {
   std::vector<ValueReader> readers;
   readers.reserve(columns_.size());
   for (std::size_t index = 0; index < columns_.size(); ++index) {
@@ -439,19 +445,12 @@ void RowRenderer::append_rows(duckdb_data_chunk chunk, std::uint64_t begin, std:
         readers[index].append_json(out, row);
       }
     }
-    switch (format_) {
-      case ResultFormat::kJson:
-        out += ']';
-        break;
-      case ResultFormat::kNdjson:
-        out += "}\n";
-        break;
-      case ResultFormat::kCsv:
-        out += "\r\n";
-        break;
-    }
+    if (format_ == ResultFormat::kJson) out += ']';
+    if (format_ == ResultFormat::kNdjson) out += "}\n";
+    if (format_ == ResultFormat::kCsv) out += "\r\n";
     first_row_ = false;
   }
+  return {};
 }
 
 }  // namespace strata::duck

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "duck/answer_writer.h"
 #include "duck/render_type.h"
 #include "duck/worker_pool.h"
 
@@ -16,20 +17,21 @@ struct RenderedColumn {
   ValueType type;
 };
 
-/// Rows of a result as the bytes of an answer (interface.md, "Query"). What is appended over the
-/// life of one renderer, put together, is the whole: JSON the inside of the `rows` array, NDJSON
-/// lines, CSV a header line and lines that end in CRLF.
-class RowRenderer {
+/// The columns' names, each made different from the ones before it: `x`, `x_1`, `x_2`. With
+/// `fold_case` also where DuckDB takes two for one: `x`, `X_1`.
+std::vector<std::string> unique_names(const std::vector<RenderedColumn>& columns, bool fold_case);
+
+/// Rows as text (interface.md, "Query"): JSON the inside of the `rows` array, NDJSON lines, CSV a
+/// header line and lines that end in CRLF. Never fails.
+class RowRenderer final : public AnswerWriter {
  public:
+  /// `format` is one of those three.
   RowRenderer(ResultFormat format, std::vector<RenderedColumn> columns);
 
-  /// What stands before the rows, and there without any.
-  void append_start(std::string& out) const;
-  /// The rows [begin, end) of `chunk`, whose columns are the renderer's.
-  void append_rows(duckdb_data_chunk chunk, std::uint64_t begin, std::uint64_t end,
-                   std::string& out);
-
-  const std::vector<RenderedColumn>& columns() const { return columns_; }
+  Result<void> append_start(std::string& out) override;
+  Result<void> append_rows(duckdb_data_chunk chunk, std::uint64_t begin, std::uint64_t end,
+                           std::string& out) override;
+  Result<void> append_end(std::string& out) override;
 
  private:
   ResultFormat format_;

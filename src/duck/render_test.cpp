@@ -43,11 +43,12 @@ class RenderTest : public testing::Test {
     type_name_ = columns.empty() ? "" : columns[0].type.name;
     RowRenderer renderer(format, std::move(columns));
     std::string out;
-    renderer.append_start(out);
+    EXPECT_TRUE(renderer.append_start(out));
     for (;;) {
       const Chunk chunk(duckdb_fetch_chunk(*result.get()));
       if (!chunk) return out;
-      renderer.append_rows(chunk.get(), 0, duckdb_data_chunk_get_size(chunk.get()), out);
+      EXPECT_TRUE(
+          renderer.append_rows(chunk.get(), 0, duckdb_data_chunk_get_size(chunk.get()), out));
     }
   }
 

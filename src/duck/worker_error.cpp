@@ -205,6 +205,11 @@ Error engine_failed_error(std::string detail) {
                     std::move(detail));
 }
 
+Error in_column(std::string_view name, Error error) {
+  error.message = fmt::format("column \"{}\": {}", name, error.message);
+  return error;
+}
+
 bool leads_outside(const Error& failure) {
   return failure.code == Code::kSqlRefused && failure.detail.starts_with(kPermissionError);
 }

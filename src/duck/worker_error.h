@@ -36,6 +36,9 @@ struct StatementFailure {
 /// was interrupted); kIo (a file of the kb).
 StatementFailure describe_failure(std::string_view duckdb_text, const StatementContext& context);
 
+/// `error`, told of one column of the answer.
+Error in_column(std::string_view name, Error error);
+
 /// Whether a statement failed, with kSqlRefused, because what it read led the worker to a file that
 /// is none of its kb: the gate lets no statement name one itself, so a view did.
 bool leads_outside(const Error& failure);

@@ -131,15 +131,22 @@ Result<std::string> write_back(duckdb_connection connection, std::string seriali
 
 /// Cut in the engine, so that it never makes more rows than are wanted.
 void set_sql(CheckedStatement& checked, std::string text, std::uint64_t rows_max) {
-  const std::string before = checked.explains ? std::string(kExplain) + ' ' : "SELECT * FROM (";
-  sql_gate::Places moved;
-  for (const auto& [there, here] : checked.places) moved.emplace(there + before.size(), here);
-  checked.places = std::move(moved);
-  checked.sql = before + std::move(text);
-  if (!checked.explains) checked.sql += fmt::format(") LIMIT {}", rows_max + 1);
+  checked.sql = std::move(text);
+  if (checked.explains) {
+    put_around(checked, fmt::format("{} ", kExplain), "");
+  } else {
+    put_around(checked, "SELECT * FROM (", fmt::format(") LIMIT {}", rows_max + 1));
+  }
 }
 
 }  // namespace
+
+void put_around(CheckedStatement& checked, std::string_view before, std::string_view behind) {
+  sql_gate::Places moved;
+  for (const auto& [there, here] : checked.places) moved.emplace(there + before.size(), here);
+  checked.places = std::move(moved);
+  checked.sql = fmt::format("{}{}{}", before, checked.sql, behind);
+}
 
 Result<CheckedStatement> check_statement(const GateConnections& connections,
                                          const StatementContext& context,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -22,6 +23,9 @@ struct CheckedStatement {
   Extracted original;               // the reader's own statement: never run
   bool respelled = false;           // a column without an alias may be called otherwise in `sql`
 };
+
+/// Puts text around what is run; its places move along.
+void put_around(CheckedStatement& checked, std::string_view before, std::string_view behind);
 
 struct GateConnections {
   duckdb_connection query;  // the one the statement will run on

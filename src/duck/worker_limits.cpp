@@ -49,6 +49,14 @@ void set_limit(decltype(RLIMIT_AS) resource, rlim_t value) {
   static_cast<void>(::setrlimit(resource, &limit));
 }
 
+/// Up to the hard limit, which the rest of this process's life keeps.
+void set_soft_limit(decltype(RLIMIT_AS) resource, rlim_t value) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0) return;
+  limit.rlim_cur = std::min(limit.rlim_max, value);
+  static_cast<void>(::setrlimit(resource, &limit));
+}
+
 /// 0 when unknown. Async-signal-safe.
 std::uint64_t address_space_in_use() {
   std::array<char, 32> text{};
@@ -118,7 +126,8 @@ void apply_process_limits(const ProcessLimits& limits) {
   if (!limits_address_space()) return;
   // Whatever the SQL found to write with, not a byte of it lands. The signal would kill.
   static_cast<void>(::signal(SIGXFSZ, SIG_IGN));
-  set_limit(RLIMIT_FSIZE, limits.may_write ? kDdlFileBytesMax : 0);
+  set_limit(RLIMIT_FSIZE, limits.may_write ? kDdlFileBytesMax : limits.answer_bytes);
+  if (!limits.may_write) set_soft_limit(RLIMIT_FSIZE, 0);
   // Every arena would reserve 64 MiB of the address space.
   static_cast<void>(::mallopt(M_ARENA_MAX, 1));
   if (std::FILE* statm = std::fopen("/proc/self/statm", "re"); statm != nullptr) {
@@ -129,14 +138,19 @@ void apply_process_limits(const ProcessLimits& limits) {
   catch_crashes();
 }
 
+WritingAllowed::WritingAllowed() {
+  if (limits_address_space()) set_soft_limit(RLIMIT_FSIZE, RLIM_INFINITY);
+}
+
+WritingAllowed::~WritingAllowed() {
+  if (limits_address_space()) set_soft_limit(RLIMIT_FSIZE, 0);
+}
+
 void allow_cpu_time(std::chrono::seconds more) {
   rusage used{};
   static_cast<void>(::getrusage(RUSAGE_SELF, &used));
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_CPU, &limit) != 0) return;
   const auto so_far = static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
-  limit.rlim_cur = std::min(limit.rlim_max, so_far + static_cast<rlim_t>(more.count()) + 1);
-  static_cast<void>(::setrlimit(RLIMIT_CPU, &limit));
+  set_soft_limit(RLIMIT_CPU, so_far + static_cast<rlim_t>(more.count()) + 1);
 }
 
 bool address_space_is_half_used() {

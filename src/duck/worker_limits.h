@@ -16,6 +16,7 @@ bool limits_address_space();
 struct ProcessLimits {
   std::uint64_t address_space_bytes = 0;
   bool may_write = false;
+  std::uint64_t answer_bytes = 0;  // without may_write: the most that WritingAllowed allows
 };
 
 /// Before DuckDB is opened: address space, core files, descriptors, writing to files at all; dies
@@ -23,6 +24,16 @@ struct ProcessLimits {
 /// back for the processor and the disk, DDL does not, because a first landing waits for it. Turns a
 /// death near the address space limit (a crash on an allocation that failed) into kExitOutOfMemory.
 void apply_process_limits(const ProcessLimits& limits);
+
+/// While one lives, this process writes up to ProcessLimits::answer_bytes into a file that is open
+/// to it; a query worker otherwise writes none. Not nested.
+class WritingAllowed {
+ public:
+  WritingAllowed();
+  WritingAllowed(const WritingAllowed&) = delete;
+  WritingAllowed& operator=(const WritingAllowed&) = delete;
+  ~WritingAllowed();
+};
 
 /// Lets the process burn so much more CPU time before the kernel ends it: what holds when neither
 /// an interrupt nor the server's kill did. Counted anew for every statement, since a warm worker

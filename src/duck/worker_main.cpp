@@ -1,6 +1,7 @@
 #include <sys/socket.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "duck/answer_file.h"
 #include "duck/worker_limits.h"
 #include "duck/worker_pool.h"
 #include "duck/worker_sandbox.h"
@@ -67,6 +69,7 @@ class Answering {
     return send_end(false);
   }
 
+  /// Empties the answer file, if that is where the rows are.
   Result<void> send_rows(QueryAnswer answer) {
     STRATA_RETURN_IF_ERROR(send(FrameKind::kHead, encode(answer.head)));
     for (; !answer.pieces.empty(); answer.pieces.pop_front()) {
@@ -77,10 +80,23 @@ class Answering {
         left.remove_prefix(frame.size());
       }
     }
+    STRATA_RETURN_IF_ERROR(send_file(answer.file_bytes));
     return send_end(false);
   }
 
  private:
+  Result<void> send_file(std::uint64_t size) {
+    AnswerFile& file = session_->answer_file();
+    for (std::uint64_t sent = 0; sent < size;) {
+      STRATA_ASSIGN_OR_RETURN(const std::string frame, file.read(sent, kRowsFrameBytes));
+      if (frame.empty()) return make_error(Code::kInternal, "the answer file is cut");
+      STRATA_RETURN_IF_ERROR(send(FrameKind::kRows, frame));
+      sent += frame.size();
+    }
+    if (size != 0) file.clear();
+    return {};
+  }
+
   Result<void> send(FrameKind kind, std::string_view payload) {
     // Without a deadline: a reader that takes its time is the server's business.
     return send_frame(kSocket, kind, payload, {});
@@ -121,12 +137,15 @@ Result<void> serve() {
   STRATA_ASSIGN_OR_RETURN(const Frame first, receive_frame(kSocket, {}));
   STRATA_ASSIGN_OR_RETURN(const SetUpRequest set_up, decode_set_up(first.payload));
   if (first.kind != FrameKind::kSetUp) return make_error(Code::kInternal, "set-up comes first");
-  apply_process_limits(
-      {.address_space_bytes = set_up.address_space_bytes, .may_write = set_up.may_write});
+  apply_process_limits({.address_space_bytes = set_up.address_space_bytes,
+                        .may_write = set_up.may_write,
+                        .answer_bytes = set_up.memory_bytes});
   allow_cpu_time(kCpuTimePerRequest);
   STRATA_RETURN_IF_ERROR(check_generations(set_up));
+  STRATA_ASSIGN_OR_RETURN(AnswerFile answer_file, AnswerFile::make());
   STRATA_RETURN_IF_ERROR(enter_sandbox(sandbox_rules(set_up)));
-  STRATA_ASSIGN_OR_RETURN(const auto session, WorkerSession::open(set_up.memory_bytes));
+  STRATA_ASSIGN_OR_RETURN(const auto session,
+                          WorkerSession::open(set_up.memory_bytes, std::move(answer_file)));
   QueryWatch watch(kSocket);
   STRATA_RETURN_IF_ERROR(Answering(*session).send_whole(FrameKind::kDone, {}));
   for (;;) {

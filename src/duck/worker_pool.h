@@ -19,7 +19,7 @@
 /// itself never loads a generation and never executes a reader's SQL.
 namespace strata::duck {
 
-enum class ResultFormat : std::uint8_t { kJson, kNdjson, kCsv };
+enum class ResultFormat : std::uint8_t { kJson, kNdjson, kCsv, kParquet, kArrow };
 
 /// Which generation of which kb a request reads. Paths absolute and canonical.
 struct Source {
@@ -69,8 +69,9 @@ class RunningQuery {
  public:
   virtual ~RunningQuery() = default;
   virtual const QueryHead& head() const = 0;
-  /// The next piece of the rendered rows (JSON: the inside of the `rows` array; NDJSON: lines; CSV:
-  /// header line and lines). Blocks. Nothing: the answer was whole. An error: it was cut.
+  /// The next piece of the rows (JSON: the inside of the `rows` array; NDJSON: lines; CSV: header
+  /// line and lines; Parquet: the file; Arrow: the IPC stream). Blocks. Nothing: the answer was
+  /// whole. An error: it was cut.
   virtual Result<std::optional<std::string>> next() = 0;
 };
 

@@ -14,9 +14,12 @@
 #include <utility>
 
 #include "base/cells.h"
+#include "duck/arrow_stream.h"
+#include "duck/export_type.h"
 #include "duck/render.h"
 #include "duck/sql.h"
 #include "duck/worker_gate.h"
+#include "duck/worker_limits.h"
 #include "duck/worker_manifest.h"
 
 namespace strata::duck {
@@ -124,6 +127,18 @@ std::vector<std::string> column_names(duckdb_connection connection, const Checke
   return wanted.size() == names.size() ? wanted : names;
 }
 
+Result<void> prepare(duckdb_connection connection, const std::string& sql,
+                     const RowSource::Failure& failed, Statement& statement) {
+  if (duckdb_prepare(connection, sql.c_str(), statement.out()) != DuckDBError) return {};
+  const char* why = duckdb_prepare_error(statement.get());
+  return failed(why == nullptr ? "" : why);
+}
+
+/// Formats with types of their own, for which a value may have to be cast.
+bool is_export(ResultFormat format) {
+  return format == ResultFormat::kParquet || format == ResultFormat::kArrow;
+}
+
 /// DDL is our own text: what is wrong with it is our bug, but for files that cannot be read.
 Error ddl_failure(const std::string& duckdb_text, const DdlRequest& request) {
   const StatementContext context{.kb_folder = request.kb_folder, .sql = {}};
@@ -142,11 +157,14 @@ std::vector<std::string> readable_folders(const std::string& kb_folder) {
           kb_folder + "/strata/ontology/"};
 }
 
-Result<std::unique_ptr<WorkerSession>> WorkerSession::open(std::uint64_t memory_bytes) {
-  auto session = std::unique_ptr<WorkerSession>(new WorkerSession(memory_bytes));
+Result<std::unique_ptr<WorkerSession>> WorkerSession::open(std::uint64_t memory_bytes,
+                                                           AnswerFile answer_file) {
+  auto session =
+      std::unique_ptr<WorkerSession>(new WorkerSession(memory_bytes, std::move(answer_file)));
   STRATA_ASSIGN_OR_RETURN(session->database_, open_host(memory_bytes));
   STRATA_ASSIGN_OR_RETURN(session->own_, connect(session->database_));
   STRATA_RETURN_IF_ERROR(run(session->own_.get(), Sql("SET GLOBAL TimeZone='UTC'")));
+  STRATA_RETURN_IF_ERROR(session->parquet_.register_with(session->own_.get()));
   return session;
 }
 
@@ -159,6 +177,8 @@ Result<void> WorkerSession::lock_down(const std::vector<std::string>& folders) {
     allow.literal(folders[index]).raw(", ").glob(folders[index], "");
   }
   allow.raw("]");
+  STRATA_RETURN_IF_ERROR(
+      run(own_.get(), Sql("SET allowed_paths=[").literal(answer_file_.path()).raw("]")));
   // In this order: each makes the one before it final (duckdb-facts.md J1).
   STRATA_RETURN_IF_ERROR(run(own_.get(), allow));
   STRATA_RETURN_IF_ERROR(run(own_.get(), Sql("SET enable_external_access=false")));
@@ -286,66 +306,87 @@ Result<QueryAnswer> WorkerSession::run_checked(duckdb_connection connection,
   if (checked.names_manifest) {
     STRATA_RETURN_IF_ERROR(make_manifest_table(connection, request.manifest));
   }
+  const RowSource::Failure failed = [&](const std::string& duckdb_text) {
+    return failure(duckdb_text, context, watch);
+  };
   Statement statement;
-  if (duckdb_prepare(connection, checked.sql.c_str(), statement.out()) == DuckDBError) {
-    const char* why = duckdb_prepare_error(statement.get());
-    return failure(why == nullptr ? "" : why, context, watch);
-  }
+  STRATA_RETURN_IF_ERROR(prepare(connection, checked.sql, failed, statement));
   const duckdb_statement_type expected =
       checked.explains ? DUCKDB_STATEMENT_TYPE_EXPLAIN : DUCKDB_STATEMENT_TYPE_SELECT;
   if (duckdb_prepared_statement_type(statement.get()) != expected) {
     return make_error(Code::kSqlRefused, "only one SELECT is run");
   }
+  STRATA_ASSIGN_OR_RETURN(
+      const auto columns,
+      describe_columns(statement.get(), column_names(connection, checked, statement.get())));
+  if (is_export(request.format) && !checked.explains) {  // an EXPLAIN is text
+    STRATA_ASSIGN_OR_RETURN(const auto selection, export_selection(columns));
+    if (selection) {
+      put_around(checked, fmt::format("SELECT {} FROM (", *selection), ")");
+      context.executed = checked.sql;
+      STRATA_RETURN_IF_ERROR(prepare(connection, checked.sql, failed, statement));
+    }
+  }
 
   QueryAnswer answer;
-  for (std::string& name : column_names(connection, checked, statement.get())) {
-    answer.head.columns.push_back({.name = std::move(name), .type = {}});
-  }
-  // Nothing leaves the worker before the last row wanted is rendered, so an error on the way is
-  // still an error and never a short answer.
   QueryResult result;
   if (duckdb_execute_prepared_streaming(statement.get(), result.get()) == DuckDBError) {
-    return failure(result.error(), context, watch);
+    return failed(result.error());
   }
-  STRATA_RETURN_IF_ERROR(read_rows(result, request, context, watch, answer));
+  // Nothing leaves the worker before the last row wanted is written, so an error on the way is
+  // still an error and never a short answer.
+  RowSource rows(result, request.rows_max, failed);
+  STRATA_RETURN_IF_ERROR(write_rows(request.format, result, rows, columns, failed, watch, answer));
+  for (const RenderedColumn& column : columns) {
+    answer.head.columns.push_back({.name = column.name, .type = column.type.name});
+  }
+  answer.head.row_count = rows.row_count();
+  answer.head.truncated = rows.truncated();
   answer.head.tables = std::move(checked.tables);
   return answer;
 }
 
-Result<void> WorkerSession::read_rows(QueryResult& result, const QueryRequest& request,
-                                      const StatementContext& context, QueryWatch& watch,
-                                      QueryAnswer& answer) {
-  STRATA_ASSIGN_OR_RETURN(const Keywords* known_keywords, keywords());
+Result<std::vector<RenderedColumn>> WorkerSession::describe_columns(
+    duckdb_prepared_statement statement, std::vector<std::string> names) {
+  STRATA_ASSIGN_OR_RETURN(const Keywords* const known_keywords, keywords());
   std::vector<RenderedColumn> columns;
-  for (idx_t index = 0; index < answer.head.columns.size(); ++index) {
-    const LogicalType type(duckdb_column_logical_type(result.get(), index));
-    RenderedColumn column{.name = answer.head.columns[index].name, .type = {}};
+  for (idx_t index = 0; index < names.size(); ++index) {
+    const LogicalType type(duckdb_prepared_statement_column_logical_type(statement, index));
     auto described = describe_type(type.get(), *known_keywords);
-    if (!described) {
-      Error error = std::move(described).error();
-      error.message = fmt::format("column \"{}\": {}", column.name, error.message);
-      return error;
-    }
-    column.type = std::move(described).value();
-    answer.head.columns[index].type = column.type.name;
-    columns.push_back(std::move(column));
+    if (!described) return in_column(names[index], std::move(described).error());
+    columns.push_back({.name = std::move(names[index]), .type = std::move(described).value()});
   }
+  return columns;
+}
 
-  RowRenderer renderer(request.format, std::move(columns));
+Result<void> WorkerSession::write_rows(ResultFormat format, QueryResult& result, RowSource& rows,
+                                       const std::vector<RenderedColumn>& columns,
+                                       const RowSource::Failure& failed, const QueryWatch& watch,
+                                       QueryAnswer& answer) {
+  if (format == ResultFormat::kParquet) return write_parquet(result, rows, columns, failed, answer);
+  if (format != ResultFormat::kArrow) {
+    RowRenderer renderer(format, columns);
+    return write_pieces(renderer, rows, kRowsPerLook, failed, watch, answer);
+  }
+  STRATA_ASSIGN_OR_RETURN(const auto stream, make_arrow_stream(result, columns));
+  return write_pieces(*stream, rows, duckdb_vector_size(), failed, watch, answer);
+}
+
+Result<void> WorkerSession::write_pieces(AnswerWriter& writer, RowSource& rows,
+                                         std::uint64_t rows_per_step,
+                                         const RowSource::Failure& failed, const QueryWatch& watch,
+                                         QueryAnswer& answer) {
   std::string piece;
-  renderer.append_start(piece);
+  STRATA_RETURN_IF_ERROR(writer.append_start(piece));
   std::uint64_t bytes = piece.size();
-  while (!answer.head.truncated) {
-    const Chunk chunk(duckdb_fetch_chunk(*result.get()));
-    if (!chunk) break;
-    const std::uint64_t in_chunk = duckdb_data_chunk_get_size(chunk.get());
-    const std::uint64_t wanted = std::min(in_chunk, request.rows_max - answer.head.row_count);
-    answer.head.truncated = wanted < in_chunk;
-    for (std::uint64_t begin = 0; begin < wanted; begin += kRowsPerLook) {
-      if (watch.expired()) return failure("", context, watch);
-      const std::uint64_t end = std::min(begin + kRowsPerLook, wanted);
+  while (true) {
+    STRATA_ASSIGN_OR_RETURN(const auto some, rows.next());
+    if (!some) break;
+    for (std::uint64_t begin = 0; begin < some->count; begin += rows_per_step) {
+      if (watch.expired()) return failed("");
+      const std::uint64_t end = std::min(begin + rows_per_step, some->count);
       const std::size_t size_before = piece.size();
-      renderer.append_rows(chunk.get(), begin, end, piece);
+      STRATA_RETURN_IF_ERROR(writer.append_rows(some->chunk.get(), begin, end, piece));
       bytes += piece.size() - size_before;
       if (bytes > memory_bytes_) {
         return out_of_memory_error(memory_bytes_, "the rendered rows alone are larger");
@@ -355,11 +396,30 @@ Result<void> WorkerSession::read_rows(QueryResult& result, const QueryRequest& r
         piece.clear();
       }
     }
-    answer.head.row_count += wanted;
   }
-  // A stream that fails on the way ends like one that is complete (duckdb-facts.md C4).
-  if (const std::string why = result.error(); !why.empty()) return failure(why, context, watch);
+  STRATA_RETURN_IF_ERROR(writer.append_end(piece));
   if (!piece.empty()) answer.pieces.push_back(std::move(piece));
+  return {};
+}
+
+Result<void> WorkerSession::write_parquet(QueryResult& result, RowSource& rows,
+                                          const std::vector<RenderedColumn>& columns,
+                                          const RowSource::Failure& failed, QueryAnswer& answer) {
+  std::vector<ParquetAnswer::Column> written;
+  std::vector<std::string> names = unique_names(columns, true);
+  for (idx_t index = 0; index < names.size(); ++index) {
+    written.push_back({.name = std::move(names[index]),
+                       .type = LogicalType(duckdb_column_logical_type(result.get(), index))});
+  }
+  STRATA_ASSIGN_OR_RETURN(const Connection connection, connect(database_));
+  answer_file_.clear();
+  auto copied = [&] {
+    const WritingAllowed allowed;
+    return parquet_.write(connection.get(), rows, written, answer_file_.path());
+  }();
+  if (!copied && copied.error().code == Code::kInternal) return failed(copied.error().detail);
+  STRATA_RETURN_IF_ERROR(copied);
+  STRATA_ASSIGN_OR_RETURN(answer.file_bytes, answer_file_.size());
   return {};
 }
 

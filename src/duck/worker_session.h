@@ -6,11 +6,17 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "duck/answer_file.h"
+#include "duck/answer_writer.h"
 #include "duck/handles.h"
+#include "duck/parquet_answer.h"
+#include "duck/render.h"
 #include "duck/render_type.h"
+#include "duck/row_source.h"
 #include "duck/worker_connection.h"
 #include "duck/worker_error.h"
 #include "duck/worker_pool.h"
@@ -19,10 +25,11 @@
 
 namespace strata::duck {
 
-/// A query's answer, whole: what it is, and its rows rendered.
+/// A query's answer, whole: what it is, and its rows as bytes.
 struct QueryAnswer {
   QueryHead head;
   std::deque<std::string> pieces;
+  std::uint64_t file_bytes = 0;  // behind the pieces: so much of the session's answer file
 };
 
 /// What DDL may read of a kb, and what a query may, each with a `/` at its end.
@@ -35,20 +42,25 @@ std::vector<std::string> readable_folders(const std::string& kb_folder);
 class WorkerSession {
  public:
   /// kInternal: the engine could not be opened within the limits.
-  static Result<std::unique_ptr<WorkerSession>> open(std::uint64_t memory_bytes);
+  static Result<std::unique_ptr<WorkerSession>> open(std::uint64_t memory_bytes,
+                                                     AnswerFile answer_file);
 
-  /// One SELECT. The errors of WorkerPool::query.
+  /// One SELECT. The errors of WorkerPool::query. An answer that is in the answer file stays there
+  /// until the next.
   Result<QueryAnswer> query(const QueryRequest& request, QueryWatch& watch);
   Result<std::vector<View>> views(const Source& source);
   /// Leaves `database_file` checkpointed and closed, without a .wal. Only for a session that has
   /// done nothing else.
   Result<void> run_ddl(const DdlRequest& request);
 
+  AnswerFile& answer_file() { return answer_file_; }
+
   /// The engine reported that it cannot be trusted any more.
   bool broken() const { return broken_; }
 
  private:
-  explicit WorkerSession(std::uint64_t memory_bytes) : memory_bytes_(memory_bytes) {}
+  WorkerSession(std::uint64_t memory_bytes, AnswerFile answer_file)
+      : memory_bytes_(memory_bytes), answer_file_(std::move(answer_file)) {}
 
   Result<void> bind(const Source& source);
   Result<void> lock_down(const std::vector<std::string>& folders);
@@ -57,14 +69,28 @@ class WorkerSession {
 
   Result<QueryAnswer> run_checked(duckdb_connection connection, const QueryRequest& request,
                                   QueryWatch& watch);
-  Result<void> read_rows(QueryResult& result, const QueryRequest& request,
-                         const StatementContext& context, QueryWatch& watch, QueryAnswer& answer);
+  /// `names` in the answer, and the types of `statement`'s columns there.
+  Result<std::vector<RenderedColumn>> describe_columns(duckdb_prepared_statement statement,
+                                                       std::vector<std::string> names);
+  /// The rows of `result`, which come from `rows`, into the answer.
+  Result<void> write_rows(ResultFormat format, QueryResult& result, RowSource& rows,
+                          const std::vector<RenderedColumn>& columns,
+                          const RowSource::Failure& failed, const QueryWatch& watch,
+                          QueryAnswer& answer);
+  Result<void> write_pieces(AnswerWriter& writer, RowSource& rows, std::uint64_t rows_per_step,
+                            const RowSource::Failure& failed, const QueryWatch& watch,
+                            QueryAnswer& answer);
+  Result<void> write_parquet(QueryResult& result, RowSource& rows,
+                             const std::vector<RenderedColumn>& columns,
+                             const RowSource::Failure& failed, QueryAnswer& answer);
   Error failure(const std::string& duckdb_text, const StatementContext& context,
                 const QueryWatch& watch);
   Result<const Keywords*> keywords();
   Result<const std::set<std::string>*> view_names();
 
   const std::uint64_t memory_bytes_;
+  AnswerFile answer_file_;
+  ParquetAnswer parquet_;  // before the instance that knows of it
   bool broken_ = false;
   std::string kb_folder_;                            // empty until bound
   std::string generation_file_;                      // empty while none is attached

@@ -4,12 +4,20 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace strata::duck {
 namespace {
 
 namespace fs = std::filesystem;
+
+Result<std::unique_ptr<WorkerSession>> open_session() {
+  auto answer_file = AnswerFile::make();
+  if (!answer_file) return answer_file.error();
+  return WorkerSession::open(64ULL * 1024 * 1024, std::move(answer_file).value());
+}
 
 class WorkerSessionTest : public testing::Test {
  protected:
@@ -18,7 +26,7 @@ class WorkerSessionTest : public testing::Test {
     root_ = ::mkdtemp(name.data());
     for (const char* id : {"one", "two"}) {
       fs::create_directories(root_ / id / "generations");
-      auto session = WorkerSession::open(64ULL * 1024 * 1024);
+      auto session = open_session();
       EXPECT_TRUE(session);
       EXPECT_TRUE((*session)->run_ddl({.kb_folder = root_ / id,
                                        .database_file = source(id).generation_file,
@@ -35,7 +43,7 @@ class WorkerSessionTest : public testing::Test {
 };
 
 TEST_F(WorkerSessionTest, ServesOneKnowledgebaseForLife) {
-  auto session = WorkerSession::open(64ULL * 1024 * 1024);
+  auto session = open_session();
   ASSERT_TRUE(session);
   ASSERT_TRUE((*session)->views(source("one")));
   const auto other = (*session)->views(source("two"));
@@ -50,7 +58,7 @@ TEST_F(WorkerSessionTest, ServesOneKnowledgebaseForLife) {
 }
 
 TEST_F(WorkerSessionTest, IsLockedDownEvenIfNothingCouldBeAttached) {
-  auto session = WorkerSession::open(64ULL * 1024 * 1024);
+  auto session = open_session();
   ASSERT_TRUE(session);
   const auto missing = (*session)->views(
       {.kb_folder = root_ / "one", .generation_file = root_ / "one/generations/000009.duckdb"});

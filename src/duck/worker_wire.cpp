@@ -275,7 +275,7 @@ Result<QueryRequest> decode_query(std::string_view payload) {
   request.source.generation_file = decoder.text();
   request.sql = decoder.text();
   const std::uint64_t format = decoder.number();
-  if (format > static_cast<std::uint64_t>(ResultFormat::kCsv)) return nonsense("format");
+  if (format > static_cast<std::uint64_t>(ResultFormat::kArrow)) return nonsense("format");
   request.format = static_cast<ResultFormat>(format);
   request.rows_max = decoder.number();
   request.timeout_ms = decoder.number();

@@ -2,10 +2,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { createConnection, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { before, test } from 'node:test';
 import { freshFolder, program, run, startWith } from './harness.mjs';
+import { readParquet } from './independent.mjs';
+
+const require = createRequire(new URL('../../deps/package.json', import.meta.url));
+const { tableFromIPC } = require('apache-arrow');
 
 let server;
 let folder;
@@ -41,6 +46,26 @@ test('each format, on standard output and in a file', async () => {
                    [0, [['d1', '', 7], ['d2, "x"', null, 7]], false, 1]);
 });
 
+test('parquet and arrow: bytes for a file or a pipe, not for a terminal', async () => {
+  const parquet = join(folder, 'answer.parquet');
+  const written = await query(kSql, '--format', 'parquet', '-o', parquet);
+  assert.deepEqual([written.code, written.out, written.log], [0, '', '']);
+  const { columns, rows } = await readParquet(parquet);
+  assert.deepEqual([columns, rows], [['day', 'note', 'n'], [['d1', '', 7], ['d2, "x"', null, 7]]]);
+
+  const arrow = join(folder, 'answer.arrow');
+  assert.equal((await query(kSql, '--format', 'arrow', '-o', arrow)).code, 0);
+  const table = tableFromIPC(readFileSync(arrow));
+  assert.deepEqual(table.toArray().map((row) => Object.values(row.toJSON())),
+                   [['d1', '', 7], ['d2, "x"', null, 7]]);
+
+  const shown = spawnSync('script', ['-qec', `${program} query demo 'SELECT 1' --format arrow ` +
+                                             `--url ${server.url}`, '/dev/null'],
+                          { encoding: 'utf8' });
+  assert.equal(shown.status, 2);
+  assert.match(shown.stdout, /not for a terminal: name a file with -o, or send it to a pipe/);
+});
+
 test('the example of --help works as printed', async () => {
   const { out } = await run(['query', '--help']);
   const [, example] = /Example:\n {2}(strata query .*)/.exec(out);
@@ -58,7 +83,6 @@ test('refused, wrong and out of reach: an exit code each, and no file', async ()
   const cases = [
     [1, /nosuch/, ['SELECT nosuch', '--format', 'csv', '-o', file]],
     [1, /TRY_CAST/, ['SELECT sum(day) FROM raw_extracted.stream_weather', '-o', file]],
-    [2, /parquet is not built yet/, ['SELECT 1', '--format', 'parquet', '-o', file]],
     [2, /format/, ['SELECT 1', '--format', 'xml', '-o', file]],
     [2, /No such file or directory/, ['SELECT 1', '-o', join(folder, 'no/such/folder')]],
     [1, /cut.*nothing was written/, ['FROM range(10001)', '--format', 'csv', '-o', file]],

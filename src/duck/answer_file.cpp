@@ -1,0 +1,53 @@
+#include "duck/answer_file.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace strata::duck {
+namespace {
+
+Error failed(const char* step) {
+  return make_error(Code::kInternal, "the answer's memory could not be used",
+                    fmt::format("{}: {}", step, std::strerror(errno)));
+}
+
+}  // namespace
+
+Result<AnswerFile> AnswerFile::make() {
+  UniqueFd fd(::memfd_create("answer", MFD_CLOEXEC));
+  if (!fd.valid()) return failed("memfd_create");
+  return AnswerFile(std::move(fd));
+}
+
+std::string AnswerFile::path() const { return fmt::format("/proc/self/fd/{}", fd_.get()); }
+
+Result<std::uint64_t> AnswerFile::size() const {
+  struct stat status{};
+  if (::fstat(fd_.get(), &status) != 0) return failed("fstat");
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+Result<std::string> AnswerFile::read(std::uint64_t offset, std::size_t size) const {
+  std::string bytes(size, '\0');
+  std::size_t got = 0;
+  while (got < size) {
+    const ssize_t part =
+        ::pread(fd_.get(), bytes.data() + got, size - got, static_cast<off_t>(offset + got));
+    if (part < 0 && errno == EINTR) continue;
+    if (part < 0) return failed("pread");
+    if (part == 0) break;
+    got += static_cast<std::size_t>(part);
+  }
+  bytes.resize(got);
+  return bytes;
+}
+
+void AnswerFile::clear() { static_cast<void>(::ftruncate(fd_.get(), 0)); }
+
+}  // namespace strata::duck
