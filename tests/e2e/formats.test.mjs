@@ -197,7 +197,8 @@ test('the operations of the gateway answer in both', async () => {
 
 test('what cannot be written whole is an error, never a part', async () => {
   const cases = [
-    ["SELECT i, CAST(CASE WHEN i = 199999 THEN 'x' ELSE '1' END AS INTEGER) AS n FROM range(200000) r(i)",
+    [`SELECT i, CAST(CASE WHEN i = 199999 THEN 'x' ELSE '1' END AS INTEGER) AS n
+      FROM range(200000) r(i)`,
      400, 'sql_error', /Could not convert string 'x'.*\n.*LINE 1: SELECT i, CAST/s],
     ['SELECT 170141183460469231731687303715884105727::HUGEINT AS h', 400, 'sql_error',
      /to DECIMAL\(38,0\) when casting from source column h$/],
@@ -220,7 +221,8 @@ test('what cannot be written whole is an error, never a part', async () => {
 test('larger than a query may be: told so, and the worker lives on', {
   skip: process.env.STRATA_SANITIZED === '1' && 'sanitizers need the address space',
 }, async () => {
-  const sql = 'SELECT md5(i::VARCHAR) || repeat(md5((i + 1)::VARCHAR), 40) AS t FROM range(600000) r(i)';
+  const sql = `SELECT md5(i::VARCHAR) || repeat(md5((i + 1)::VARCHAR), 40) AS t
+               FROM range(600000) r(i)`;
   const answer = await ask(sql, kArrow, { max_rows: 1_000_000, timeout_ms: 60_000 });
   assert.deepEqual([answer.status, answer.json.code], [422, 'out_of_memory']);
   assert.equal((await ask('SELECT 1', kArrow)).status, 200);
