@@ -37,3 +37,38 @@ test('a generation held open for writing is told, and nothing is lost by it', {
                    [['1'], ['2']]);
   assert.equal((await server.get('/readyz')).status, 200);
 });
+
+test('a read-only connection outside keeps nothing waiting, and reads on', async () => {
+  const kStreams = 100;
+  const names = Array.from({ length: kStreams }, (_, n) => `s${n}`);
+  const server = await startWith('demo', ['first']);
+  await server.land('demo', 'first', [{ a: '1' }], 'b1');
+  const file = join(server.kbFolder('demo'), 'knowledgebase.duckdb');
+  const options = { access_mode: 'READ_ONLY' };
+  const outsider = await DuckDBInstance.create(file, options);
+  const connection = await outsider.connect();
+  const kSql = 'SELECT a FROM raw_extracted.stream_first';
+  const read = async () => (await connection.runAndReadAll(kSql)).getRows();
+  try {
+    for (const name of names) {
+      await server.createReceiver('demo', name);
+      await server.land('demo', name, [{ a: name }], 'b1');
+      // Ready with the landing's own answer, whoever holds an older generation.
+      assert.deepEqual(await server.rows('demo', `SELECT a FROM raw_extracted.stream_${name}`),
+                       [[name]]);
+      const resync = await server.control(
+          `/knowledgebase/demo/strata/receivers/${name}/resync`, {});
+      assert.deepEqual([resync.status, resync.json.view.state], [200, 'ready'], resync.text);
+      assert.deepEqual(await read(), [['1']]);
+    }
+  } finally {
+    connection.closeSync();
+    outsider.closeSync();
+  }
+  // Opened again, it sees what came meanwhile.
+  const again = await DuckDBInstance.create(file, options);
+  const views = await (await again.connect()).runAndReadAll(
+      "SELECT count(*) FROM duckdb_views() WHERE schema_name = 'raw_extracted'");
+  assert.deepEqual(views.getRows(), [[BigInt(kStreams + 1)]]);
+  again.closeSync();
+});
