@@ -20,7 +20,10 @@ Error failed(const char* step) {
 }  // namespace
 
 Result<AnswerFile> AnswerFile::make() {
-  UniqueFd fd(::memfd_create("answer", MFD_CLOEXEC));
+  // Kernels that want to be told know the flag (6.3), older ones do not.
+  constexpr unsigned kNoExec = 0x0008U;  // MFD_NOEXEC_SEAL
+  UniqueFd fd(::memfd_create("answer", MFD_CLOEXEC | kNoExec));
+  if (!fd.valid() && errno == EINVAL) fd.reset(::memfd_create("answer", MFD_CLOEXEC));
   if (!fd.valid()) return failed("memfd_create");
   return AnswerFile(std::move(fd));
 }

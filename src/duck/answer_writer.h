@@ -17,7 +17,8 @@ class AnswerWriter {
 
   /// What stands before the rows, and there without any.
   virtual Result<void> append_start(std::string& out) = 0;
-  /// The rows [begin, end) of `chunk`, whose columns are the writer's.
+  /// The rows [begin, end) of `chunk`, whose columns are the writer's. kOutOfMemory: they do not
+  /// fit.
   virtual Result<void> append_rows(duckdb_data_chunk chunk, std::uint64_t begin, std::uint64_t end,
                                    std::string& out) = 0;
   /// What stands behind them.

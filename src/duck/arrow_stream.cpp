@@ -375,9 +375,19 @@ class Body {
 using ArrowOptions = Owned<duckdb_arrow_options, duckdb_destroy_arrow_options>;
 using ErrorData = Owned<duckdb_error_data, duckdb_destroy_error_data>;
 
+/// kOutOfMemory, without the words that the reader is told.
 Result<void> checked(const ErrorData& error) {
   if (!duckdb_error_data_has_error(error.get())) return {};
-  return unknown(duckdb_error_data_message(error.get()));
+  const std::string_view why(duckdb_error_data_message(error.get()));
+  const auto tells = [why](std::string_view part) {
+    return why.find(part) != std::string_view::npos;
+  };
+  // A text column of one chunk may hold 2 GiB: its places have 32 bits.
+  if (duckdb_error_data_error_type(error.get()) == DUCKDB_ERROR_OUT_OF_MEMORY ||
+      tells("failed to allocate") || tells("bad_alloc") || tells("maximum total string size")) {
+    return make_error(Code::kOutOfMemory, "the chunk does not fit into memory", std::string(why));
+  }
+  return unknown(why);
 }
 
 class ArrowStream final : public AnswerWriter {

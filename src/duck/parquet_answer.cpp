@@ -70,13 +70,14 @@ Result<void> ParquetAnswer::write(duckdb_connection connection, RowSource& rows,
                                   const std::vector<Column>& columns, const std::string& path) {
   rows_ = &rows;
   columns_ = &columns;
-  // The file is there already, and has no folder for one beside it.
+  // The file is there already, and has no folder for one beside it. A row group is held in memory
+  // whole until it is written.
   auto written = run(connection, Sql("COPY (FROM ")
                                      .ident(kFunction)
                                      .raw("()) TO ")
                                      .literal(path)
                                      .raw(" (FORMAT parquet, COMPRESSION zstd, "
-                                          "USE_TMP_FILE false)"));
+                                          "USE_TMP_FILE false, ROW_GROUP_SIZE 8192)"));
   rows_ = nullptr;
   columns_ = nullptr;
   shown_.reset();

@@ -134,11 +134,6 @@ Result<void> prepare(duckdb_connection connection, const std::string& sql,
   return failed(why == nullptr ? "" : why);
 }
 
-/// Formats with types of their own, for which a value may have to be cast.
-bool is_export(ResultFormat format) {
-  return format == ResultFormat::kParquet || format == ResultFormat::kArrow;
-}
-
 /// DDL is our own text: what is wrong with it is our bug, but for files that cannot be read.
 Error ddl_failure(const std::string& duckdb_text, const DdlRequest& request) {
   const StatementContext context{.kb_folder = request.kb_folder, .sql = {}};
@@ -320,7 +315,7 @@ Result<QueryAnswer> WorkerSession::run_checked(duckdb_connection connection,
       const auto columns,
       describe_columns(statement.get(), column_names(connection, checked, statement.get())));
   if (is_export(request.format) && !checked.explains) {  // an EXPLAIN is text
-    STRATA_ASSIGN_OR_RETURN(const auto selection, export_selection(columns));
+    STRATA_ASSIGN_OR_RETURN(const auto selection, export_selection(columns, request.format));
     if (selection) {
       put_around(checked, fmt::format("SELECT {} FROM (", *selection), ")");
       context.executed = checked.sql;
@@ -386,7 +381,11 @@ Result<void> WorkerSession::write_pieces(AnswerWriter& writer, RowSource& rows,
       if (watch.expired()) return failed("");
       const std::uint64_t end = std::min(begin + rows_per_step, some->count);
       const std::size_t size_before = piece.size();
-      STRATA_RETURN_IF_ERROR(writer.append_rows(some->chunk.get(), begin, end, piece));
+      const auto appended = writer.append_rows(some->chunk.get(), begin, end, piece);
+      if (!appended && appended.error().code == Code::kOutOfMemory) {
+        return out_of_memory_error(memory_bytes_, appended.error().detail);
+      }
+      STRATA_RETURN_IF_ERROR(appended);
       bytes += piece.size() - size_before;
       if (bytes > memory_bytes_) {
         return out_of_memory_error(memory_bytes_, "the rendered rows alone are larger");
@@ -412,15 +411,22 @@ Result<void> WorkerSession::write_parquet(QueryResult& result, RowSource& rows,
                        .type = LogicalType(duckdb_column_logical_type(result.get(), index))});
   }
   STRATA_ASSIGN_OR_RETURN(const Connection connection, connect(database_));
-  answer_file_.clear();
   auto copied = [&] {
     const WritingAllowed allowed;
     return parquet_.write(connection.get(), rows, written, answer_file_.path());
   }();
-  if (!copied && copied.error().code == Code::kInternal) return failed(copied.error().detail);
-  STRATA_RETURN_IF_ERROR(copied);
-  STRATA_ASSIGN_OR_RETURN(answer.file_bytes, answer_file_.size());
-  return {};
+  if (copied) {
+    STRATA_ASSIGN_OR_RETURN(answer.file_bytes, answer_file_.size());
+    return {};
+  }
+  answer_file_.clear();
+  if (copied.error().code != Code::kInternal) return copied;
+  const std::string& why = copied.error().detail;
+  // Only the limit on its size stops a write to memory.
+  if (why.find("File too large") != std::string::npos) {
+    return out_of_memory_error(memory_bytes_, why);
+  }
+  return failed(why);
 }
 
 Result<std::vector<View>> WorkerSession::views(const Source& source) {

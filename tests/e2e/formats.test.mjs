@@ -1,14 +1,15 @@
 // Answers as Parquet and as an Arrow IPC stream: what readers that share nothing with us (DuckDB
 // outside, Arrow's JavaScript) see in them is what the JSON answer says, value by value.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { freshFolder, startWith } from './harness.mjs';
+import { childrenOf, freshFolder, startWith } from './harness.mjs';
 import { readParquet } from './independent.mjs';
 
 const require = createRequire(new URL('../../deps/package.json', import.meta.url));
+const parquetWasm = require('parquet-wasm');
 const { tableFromIPC } = require('apache-arrow');
 const { DuckDBInstance } = require('@duckdb/node-api');
 
@@ -50,8 +51,8 @@ const inParquet = async (bytes, sql) =>
 
 const namesOf = (table) => table.schema.fields.map(({ name }) => name);
 
-/// Each value as both formats have it: the expression; type and text in the Parquet file; type and
-/// value in the Arrow stream.
+/// Each value as both formats have it: the expression; type and text in the Parquet file, by
+/// DuckDB; type and value in the Arrow stream.
 const kValues = [
   ['true', 'BOOLEAN', 'true', 'Bool', true],
   ['(-128)::TINYINT', 'TINYINT', '-128', 'Int8', -128],
@@ -100,11 +101,12 @@ const kValues = [
    '99999999999999999999999999999999999999999', 'Utf8',
    '99999999999999999999999999999999999999999'],
   ["'b'::ENUM('a', 'b')", 'VARCHAR', 'b', 'Utf8', 'b'],
-  ['union_value(n := 2)::UNION(n INTEGER, t VARCHAR)', 'JSON', '{"n":2}', 'Utf8', '{"n":2}'],
   ["{'o': [{'i \"n': 5::HUGEINT}], 'p': MAP {'x': INTERVAL 1 DAY}}",
    'STRUCT(o STRUCT("i ""n" DECIMAL(38,0))[], p MAP(VARCHAR, VARCHAR))',
    "{'o': [{'i \"n': 5}], 'p': {x=1 day}}",
    'Struct<{o:List<Struct<{i "n:Decimal[38e0]}>>, p:Map<{key:Utf8, value:Utf8}>}>', undefined],
+  ["{'a': [1, 2]::INTEGER[2]}", 'STRUCT(a INTEGER[])', "{'a': [1, 2]}",
+   'Struct<{a:FixedSizeList[2]<Int32>}>', undefined],
   ["[INTERVAL 1 DAY]::INTERVAL[1]", 'VARCHAR[]', '[1 day]', 'FixedSizeList[1]<Utf8>', ['1 day']],
 ];
 
@@ -115,16 +117,25 @@ function plain(value) {
 
 for (const [expression, type, text, arrowType, arrowValue] of kValues) {
   test(`a value as Parquet and as Arrow: ${expression}`, async () => {
-    const sql = `SELECT ${expression} AS v, 'beside' AS w`;
-    const [row] = await inParquet(await bytesOf(sql, kParquet),
-                                  'SELECT typeof(v), v::VARCHAR, w FROM {answer}');
-    assert.deepEqual(row, [type, text, 'beside']);
+    const value = `(${expression}, 'beside')`;
+    const sql = `SELECT * FROM (VALUES ${value}, (NULL, 'beside'), ${value}) t(v, w)`;
+    const bytes = await bytesOf(sql, kParquet);
+    const rows = await inParquet(bytes, 'SELECT typeof(v), v::VARCHAR, w FROM {answer}');
+    assert.deepEqual(rows, [text, null, text].map((value) => [type, value, 'beside']));
+    // Arrow's reader in Rust finds the NULL in the same place.
+    const file = tableFromIPC(parquetWasm.readParquet(bytes).intoIPCStream()).getChild('v');
+    assert.deepEqual([0, 1, 2].map((row) => file.get(row) === null),
+                     [text === null, true, text === null]);
 
     const table = tableFromIPC(await bytesOf(sql, kArrow));
-    assert.deepEqual([table.numRows, namesOf(table)], [1, ['v', 'w']]);
-    assert.equal(`${table.schema.fields[0].type}`, arrowType);
-    if (arrowValue !== undefined) assert.deepEqual(plain(table.getChild('v').get(0)), arrowValue);
-    assert.equal(table.getChild('w').get(0), 'beside');
+    assert.deepEqual([table.numRows, namesOf(table)], [3, ['v', 'w']]);
+    const values = table.getChild('v');
+    assert.equal(`${values.type}`, arrowType);
+    assert.equal(values.get(1), null);
+    for (const row of [0, 2]) {
+      if (arrowValue !== undefined) assert.deepEqual(plain(values.get(row)), arrowValue);
+      assert.equal(table.getChild('w').get(row), 'beside');
+    }
   });
 }
 
@@ -202,7 +213,9 @@ test('what cannot be written whole is an error, never a part', async () => {
      400, 'sql_error', /Could not convert string 'x'.*\n.*LINE 1: SELECT i, CAST/s],
     ['SELECT 170141183460469231731687303715884105727::HUGEINT AS h', 400, 'sql_error',
      /to DECIMAL\(38,0\) when casting from source column h$/],
-    ['SELECT row(1, 2::HUGEINT) AS r', 400, 'sql_error', /column "r": .*name its fields/],
+    ['SELECT row(1, 2) AS r', 400, 'sql_error', /column "r": .*name its fields/],
+    ["SELECT {'h': 1::HUGEINT, 'r': [row(1, 2)]} AS r", 400, 'sql_error', /name its fields/],
+    ['SELECT union_value(n := 2) AS u', 400, 'sql_error', /column "u": .*union_extract/],
     ['SELECT nosuch', 400, 'sql_error', /nosuch/],
     ['SELECT * FROM strata_answer()', 403, 'sql_refused', /strata_answer/],
     ['SELECT * FROM raw_extracted.stream_none', 404, 'unknown_table', /none/],
@@ -221,9 +234,32 @@ test('what cannot be written whole is an error, never a part', async () => {
 test('larger than a query may be: told so, and the worker lives on', {
   skip: process.env.STRATA_SANITIZED === '1' && 'sanitizers need the address space',
 }, async () => {
-  const sql = `SELECT md5(i::VARCHAR) || repeat(md5((i + 1)::VARCHAR), 40) AS t
-               FROM range(600000) r(i)`;
-  const answer = await ask(sql, kArrow, { max_rows: 1_000_000, timeout_ms: 60_000 });
-  assert.deepEqual([answer.status, answer.json.code], [422, 'out_of_memory']);
-  assert.equal((await ask('SELECT 1', kArrow)).status, 200);
+  for (const [accept, sql] of [
+    // More than an answer may be, a text column of 2 GiB in one chunk, more than a file may be.
+    [kArrow, 'SELECT md5(i::VARCHAR) || repeat(md5(i::VARCHAR), 40) AS t FROM range(600000) r(i)'],
+    [kArrow, "SELECT s FROM (SELECT repeat('x', 400000) AS s), range(2100)"],
+    [kParquet, `SELECT ${Array.from({ length: 75 }, (_, n) => `hash(i + ${n}000000) AS c${n}`)}
+                FROM range(1000000) r(i)`],
+  ]) {
+    const answer = await ask(sql, accept, { max_rows: 1_000_000, timeout_ms: 60_000 });
+    assert.deepEqual([answer.status, answer.json.code], [422, 'out_of_memory'], answer.text);
+    assert.equal((await ask('SELECT 1', accept)).status, 200);
+  }
+  // As large as the other formats take it.
+  const large = 'SELECT repeat(md5(i::VARCHAR), 312) AS s FROM range(20000) r(i)';
+  for (const accept of kFormats) {
+    assert.equal((await ask(large, accept, { max_rows: 1_000_000 })).status, 200, accept);
+  }
+});
+
+test('an answer that failed keeps no memory', async () => {
+  const late = `SELECT repeat(md5(i::VARCHAR), 20) AS t,
+                       CAST(CASE WHEN i = 99999 THEN 'x' ELSE '1' END AS INTEGER) AS n
+                FROM range(100000) r(i)`;
+  assert.equal((await ask(late, kParquet, { max_rows: 1_000_000 })).status, 400);
+  const answers = childrenOf(server.pid).flatMap((pid) => readdirSync(`/proc/${pid}/fd`)
+      .filter((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith('/memfd:answer'))
+      .map((fd) => statSync(`/proc/${pid}/fd/${fd}`).size));
+  assert.ok(answers.length > 0, 'workers have answer files');
+  assert.deepEqual([...new Set(answers)], [0]);
 });

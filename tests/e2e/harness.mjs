@@ -299,11 +299,12 @@ export async function startWith(kb, receivers, options = {}) {
 
 // --- Processes ----------------------------------------------------------------------------------
 
-function readProc(pid, file) {
+/// Empty where the process has ended meanwhile.
+export function readProc(pid, file) {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
-    return '';  // it has ended meanwhile
+    return '';
   }
 }
 

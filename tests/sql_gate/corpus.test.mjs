@@ -1,11 +1,11 @@
 // The SQL gate from outside: what is hostile is refused or killed, with its code; what is benign
 // answers as an outside client of the same file does.
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { repository } from '../e2e/harness.mjs';
+import { childrenOf, readProc, repository } from '../e2e/harness.mjs';
 import { kKb, kSecret, linesOf, placesOf, startKnowledgebase, withPlaces }
     from './knowledgebase.mjs';
 
@@ -27,9 +27,21 @@ before(async () => {
   await outsider.run("SET TimeZone = 'UTC'");
 });
 
-/// But for the server's own checkpoints.
+/// The hostile ones ask in each format by turns.
+const kFormats = ['application/json', 'application/vnd.apache.parquet', 'application/x-ndjson',
+                  'application/vnd.apache.arrow.stream', 'text/csv'];
+
+/// Each file and folder with what a write, a removal or another file of its name would change; but
+/// for the server's own checkpoints.
 const filesBelow = (folder) => readdirSync(folder, { recursive: true })
-                                   .filter((name) => !name.includes('/numbers/')).sort();
+    .filter((name) => !name.includes('/numbers')).sort()
+    .map((name) => [name, statSync(join(folder, name))])
+    .map(([name, { ino, size, mtimeMs, mode }]) => `${name} ${ino} ${size} ${mtimeMs} ${mode}`);
+
+/// What the server's workers have had written to any disk.
+const bytesWritten = (server) => childrenOf(server.pid)
+    .map((pid) => Number(/^write_bytes: (\d+)$/m.exec(readProc(pid, 'io'))?.[1] ?? 0))
+    .reduce((sum, bytes) => sum + bytes, 0);
 
 test('hostile statements are refused or killed, each with its code', async (t) => {
   const places = Object.values(placesOf(server));
@@ -38,10 +50,11 @@ test('hostile statements are refused or killed, each with its code', async (t) =
   const reasons = new Set();
   const isBomb = ({ kind }) => kind === 'bomb' &&
       process.env.STRATA_SANITIZED === '1' && 'sanitizers need the address space';
-  for (const { kind, sql: text, expect } of kHostile) {
+  for (const [index, { kind, sql: text, expect }] of kHostile.entries()) {
     const sql = withPlaces(text, server);
     await t.test(`${kind}: ${text}`, { skip: isBomb({ kind }) }, async () => {
-      const answer = await server.query(kKb, sql, { timeout_ms: kTimeoutMilliseconds });
+      const accept = kFormats[index % kFormats.length];
+      const answer = await server.query(kKb, sql, { accept, timeout_ms: kTimeoutMilliseconds });
       const problem = JSON.parse(answer.text);
       assert.ok(expect.includes(problem.code), `${expect}: ${answer.text}`);
       assert.equal(answer.status, kStatus[problem.code]);
@@ -51,13 +64,14 @@ test('hostile statements are refused or killed, each with its code', async (t) =
       assert.ok(places.some((path) => sql.includes(path)) || !reason.includes(server.data),
                 reason);
       reasons.add(reason);
+      assert.equal(bytesWritten(server), 0);
     });
   }
   assert.ok(kHostile.length >= 150, `${kHostile.length} statements`);
   assert.ok(reasons.size >= 60, `${reasons.size} reasons`);
   assert.deepEqual(await server.rows(kKb, 'SELECT 42'), [[42]]);
   assert.equal(server.pid, pid);
-  assert.deepEqual(filesBelow(server.data).filter((name) => !files.includes(name)), []);
+  assert.deepEqual(filesBelow(server.data), files);
 });
 
 /// A value of either client in one form: texts, null, and lists and objects of them.
