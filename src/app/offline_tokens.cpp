@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "io/posix_file_system.h"
 #include "kb/root.h"
+#include "kb/root_identity.h"
 
 namespace strata::app {
 namespace {

@@ -625,4 +625,17 @@ Result<void> Publisher::recover_file(Entry file, const std::string& attempt, Rec
   return {};
 }
 
+Result<std::optional<std::string>> living_process(FileSystem& fs, const Directory& tmp) {
+  STRATA_ASSIGN_OR_RETURN(const auto entries, fs.list(tmp));
+  for (const DirEntry& entry : entries) {
+    if (entry.type != FileType::kDirectory) continue;
+    const auto folder = fs.open_directory_at({tmp, entry.name});
+    // A look must not make the lock's file: without one there is nothing to hold.
+    if (!folder || !fs.stat({**folder, kLockName})) continue;
+    const auto lock = fs.try_lock({**folder, kLockName});
+    if (!lock && lock.error().code == Code::kBusy) return entry.name;
+  }
+  return std::nullopt;
+}
+
 }  // namespace strata::io

@@ -187,4 +187,7 @@ class Publisher {
   bool published_ = false;                   // since let_go_if_idle()
 };
 
+/// A process that stages in `tmp`, a stream's `_tmp/`, and lives; nothing: none does.
+Result<std::optional<std::string>> living_process(FileSystem& fs, const Directory& tmp);
+
 }  // namespace strata::io

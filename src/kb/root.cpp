@@ -12,16 +12,14 @@
 #include "io/numbered.h"
 #include "kb/failure.h"
 #include "kb/json_object.h"
+#include "kb/root_identity.h"
 #include "kb/staging.h"
 
 namespace strata::kb {
 namespace {
 
-constexpr std::string_view kIdentityFile = "strata.json";
 constexpr std::string_view kDegradedFile = "DEGRADED";
 constexpr std::string_view kCatalogFile = "strata.sqlite";
-constexpr std::string_view kStagedPrefix = ".staged.";
-constexpr std::string_view kFileLock = "file";
 constexpr std::uint64_t kSmallFileBytesMax = 64ULL * 1024;
 constexpr std::size_t kNodeBytesMax = 63;
 constexpr std::size_t kBootBytes = 4;
@@ -84,56 +82,6 @@ void sync_name(io::FileSystem& fs, const std::string& path) {
   if (parent) ignore(fs.sync_directory(**parent), "a root made by an operator is on disk by now");
 }
 
-/// The root's UUID, or nothing where there is no root yet.
-Result<std::optional<std::string>> read_identity(io::FileSystem& fs, const io::Directory& root) {
-  const auto bytes = fs.read({root, kIdentityFile}, kSmallFileBytesMax);
-  if (!bytes && bytes.error().code == Code::kNotFound) return std::nullopt;
-  if (!bytes) return failed_to(kCannotOpen, bytes.error());
-  const auto object = parse_object(*bytes);
-  const auto format = object ? number_at(*object, "format") : std::nullopt;
-  if (format && *format > kRootFormat) {
-    return make_error(
-        Code::kConflict,
-        fmt::format("This root has format {}, and this program knows only {}: a newer "
-                    "Strata wrote it. Start that one.",
-                    *format, kRootFormat));
-  }
-  if (format && *format < kRootFormat) {
-    return make_error(Code::kConflict,
-                      fmt::format("This root has format {}, and no released Strata wrote one older "
-                                  "than {}: put its strata.json back from a backup.",
-                                  *format, kRootFormat));
-  }
-  const auto lock = object ? text_at(*object, "lock") : std::nullopt;
-  const auto uuid = object ? text_at(*object, "uuid") : std::nullopt;
-  if (!format || !lock || !uuid || uuid->empty()) {
-    return make_error(Code::kIo,
-                      "The root's strata.json is damaged: put it back from a backup, or name "
-                      "another folder with --data.");
-  }
-  if (*lock != kFileLock) {
-    return make_error(Code::kConflict,
-                      fmt::format("This root's lock is '{}', and this node has only 'file'. Stop "
-                                  "every node and run `strata root set --lock file` to change it.",
-                                  *lock));
-  }
-  return uuid;
-}
-
-/// Two processes may meet at a fresh root: the first name stands, both take its UUID.
-Result<std::string> publish_identity(io::FileSystem& fs, const io::Directory& root,
-                                     std::string_view process) {
-  const std::string bytes =
-      render({{"format", kRootFormat}, {"lock", kFileLock}, {"uuid", uuid_v4()}});
-  const auto published = publish_once(
-      fs, {{root, kIdentityFile}, root, staged_name({kStagedPrefix, process, "json"}), bytes});
-  if (!published)
-    return failed_to("The root's strata.json could not be written", published.error());
-  STRATA_ASSIGN_OR_RETURN(auto uuid, read_identity(fs, root));
-  if (!uuid) return make_error(Code::kIo, "The root's strata.json went away while it was opened.");
-  return *std::move(uuid);
-}
-
 Result<void> check_abilities(const io::ProbeReport& report) {
   const auto refused = [](std::string_view what) {
     return make_error(
@@ -150,7 +98,7 @@ class FileRoot final : public Root {
  public:
   struct Parts {
     std::string path;
-    std::string uuid;
+    RootIdentity identity;
     std::string node;
     std::string process;
     std::unique_ptr<io::Directory> directory;
@@ -161,7 +109,7 @@ class FileRoot final : public Root {
       : fs_(fs),
         clock_(clock),
         path_(std::move(parts.path)),
-        uuid_(std::move(parts.uuid)),
+        identity_(std::move(parts.identity)),
         node_(std::move(parts.node)),
         process_(std::move(parts.process)),
         directory_(std::move(parts.directory)),
@@ -170,7 +118,8 @@ class FileRoot final : public Root {
         own_reason_(std::move(parts.degraded)) {}
 
   const std::string& path() const override { return path_; }
-  const std::string& uuid() const override { return uuid_; }
+  const std::string& uuid() const override { return identity_.uuid; }
+  LockKind lock_kind() const override { return identity_.lock; }
   const std::string& process() const override { return process_; }
   std::string process_for_opening() const override { return process_name(node_); }
   const io::Directory& directory() const override { return *directory_; }
@@ -234,7 +183,7 @@ class FileRoot final : public Root {
   io::FileSystem& fs_;
   const Clock& clock_;
   const std::string path_;
-  const std::string uuid_;
+  const RootIdentity identity_;
   const std::string node_;
   const std::string process_;
   const std::unique_ptr<io::Directory> directory_;
@@ -274,14 +223,6 @@ Result<void> probe_root(io::FileSystem& fs, bool fresh, FileRoot::Parts& parts) 
 
 }  // namespace
 
-Result<void> check_root(io::FileSystem& fs, const io::Directory& directory) {
-  STRATA_ASSIGN_OR_RETURN(const auto uuid, read_identity(fs, directory));
-  if (uuid) return {};
-  return make_error(Code::kNotFound,
-                    "There is no Strata root there: name the folder that `strata serve` has as "
-                    "--data.");
-}
-
 Result<std::unique_ptr<Root>> Root::open(io::FileSystem& fs, const Clock& clock,
                                          const RootOptions& options) {
   STRATA_RETURN_IF_ERROR(check_node(options.node));
@@ -294,19 +235,24 @@ Result<std::unique_ptr<Root>> Root::open(io::FileSystem& fs, const Clock& clock,
   parts.directory = std::move(directory).value();
 
   // Before anything is written: a newer root is left as it is.
-  STRATA_ASSIGN_OR_RETURN(auto uuid, read_identity(fs, *parts.directory));
-  STRATA_RETURN_IF_ERROR(probe_root(fs, !uuid, parts));
-  if (!uuid) {
-    STRATA_ASSIGN_OR_RETURN(uuid, publish_identity(fs, *parts.directory, parts.process));
+  STRATA_ASSIGN_OR_RETURN(auto identity, read_root_identity(fs, *parts.directory));
+  if (identity) STRATA_RETURN_IF_ERROR(check_means(*identity, options.means));
+  STRATA_RETURN_IF_ERROR(probe_root(fs, !identity, parts));
+  if (!identity) {
+    STRATA_ASSIGN_OR_RETURN(
+        identity,
+        publish_root_identity(fs, *parts.directory, identity_for(options.means), parts.process));
+    // Another node may have been first, with other means.
+    STRATA_RETURN_IF_ERROR(check_means(*identity, options.means));
   }
-  parts.uuid = *std::move(uuid);
+  parts.identity = *std::move(identity);
   if (!parts.degraded) {
     sync_name(fs, parts.path);
     // Also makes strata.json durable for a process that was killed between its rename and its sync.
     auto synced = fs.sync_directory(*parts.directory);
     if (synced) synced = clear_degraded(fs, *parts.directory);
     if (!synced) return failed_to(kCannotOpen, synced.error());
-    sweep_staging(fs, {*parts.directory, kStagedPrefix, clock.wall()});
+    sweep_staging(fs, {*parts.directory, kRootStagedPrefix, clock.wall()});
   }
 
   auto root = std::make_unique<FileRoot>(fs, clock, std::move(parts));

@@ -10,14 +10,14 @@
 #include "catalog/catalog.h"
 #include "io/file_system.h"
 #include "io/probe.h"
+#include "kb/root_identity.h"
 
 namespace strata::kb {
-
-inline constexpr std::uint64_t kRootFormat = 1;
 
 struct RootOptions {
   std::string path;  // made when missing
   std::string node = "local";
+  NodeMeans means;
 };
 
 /// The folder everything lives in: `strata.json`, the probe, DEGRADED, the root's catalog and this
@@ -26,17 +26,18 @@ class Root {
  public:
   virtual ~Root() = default;
 
-  /// Makes or opens the root. Refuses, with the reason and the way out: a newer format, a lock kind
-  /// other than `file`, a path with a backslash, a `?` or a newline (DuckDB cannot name it), a file
-  /// system without hard links or directory fsync. A DEGRADED left by an earlier process is cleared
-  /// when the probe passes; where the probe cannot run, a root that has data opens degraded, so
-  /// that it can be read.
+  /// Makes or opens the root. Refuses, with the reason and the way out: a newer format, a kind that
+  /// the node has no means for (check_means), a path with a backslash, a `?` or a newline (DuckDB
+  /// cannot name it), a file system without hard links or directory fsync. A DEGRADED left by an
+  /// earlier process is cleared when the probe passes; where the probe cannot run, a root that has
+  /// data opens degraded, so that it can be read.
   static Result<std::unique_ptr<Root>> open(io::FileSystem& fs, const Clock& clock,
                                             const RootOptions& options);
 
   /// Canonical and absolute.
   virtual const std::string& path() const = 0;
   virtual const std::string& uuid() const = 0;
+  virtual LockKind lock_kind() const = 0;
   /// `<node>-<boot>-<pid>`, boot being random at each start: names what this process stages.
   virtual const std::string& process() const = 0;
   /// The same with a boot of its own, for one opening of a stream. A stream that was moved and
@@ -57,9 +58,5 @@ class Root {
   /// file is best effort (the disk may be what failed), the flag in this process is not.
   virtual void degrade(const std::string& reason) = 0;
 };
-
-/// Whether `directory` is a root that this program may read; nothing is written. kNotFound: it has
-/// no strata.json. kConflict: a newer Strata wrote it. kIo: damaged.
-Result<void> check_root(io::FileSystem& fs, const io::Directory& directory);
 
 }  // namespace strata::kb

@@ -105,8 +105,17 @@ TEST_F(RootTest, ARootOfAnotherKindIsRefusedAndLeftAsItIs) {
        "This root has format 2, and this program knows only 1: a newer Strata wrote it. Start that "
        "one."},
       {R"({"format":1,"lock":"redis","uuid":"u"})", Code::kConflict,
-       "This root's lock is 'redis', and this node has only 'file'. Stop every node and run "
-       "`strata root set --lock file` to change it."},
+       "This root's lock is 'redis', and this node was started without --redis: name it there. To "
+       "change the kind, stop every node and run `strata root set --lock file`."},
+      {R"({"format":1,"lock":"file","catalog":"postgres","uuid":"u"})", Code::kConflict,
+       "This root's catalog is in PostgreSQL, and this node was started without --postgres: name "
+       "it there. To change that, stop every node and run `strata root set --catalog sqlite`."},
+      {R"({"format":1,"lock":"etcd","uuid":"u"})", Code::kConflict,
+       "This root's lock is 'etcd', which this program does not know: a newer Strata wrote it. "
+       "Start that one."},
+      {R"({"format":1,"lock":"file","catalog":"x","uuid":"u"})", Code::kConflict,
+       "This root's catalog is 'x', which this program does not know: a newer Strata wrote it. "
+       "Start that one."},
       {R"({"format":1,"lock":"file"})", Code::kIo, ""},
       {R"({"format":1,"lo)", Code::kIo, ""},
       {"[]", Code::kIo, ""},
