@@ -14,16 +14,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "catalog/sql_text.h"
 
 /// Ownership over the SQLite C API; private to this folder.
 namespace strata::catalog {
-
-/// SQL text that is a compile-time literal: values are bound, so none can become syntax.
-struct SqlText {
-  template <std::size_t N>
-  consteval SqlText(const char (&literal)[N]) : text(literal) {}  // NOLINT: implicit
-  const char* text;
-};
 
 /// One execution of one statement. Not thread-safe.
 class SqliteStatement {
