@@ -23,6 +23,29 @@ std::vector<std::string> held_by_outsiders(Services& services) {
   return reasons;
 }
 
+/// What goes on without, and what does not. Asked for each time: a look at the state of things is
+/// worth a round trip.
+json::array reduced_features(const Services& services) {
+  json::array reduced;
+  const kb::SharedServices& shared = services.root.shared();
+  if (shared.postgres != nullptr) {
+    if (const auto there = shared.postgres->ping(); !there) {
+      reduced.emplace_back(
+          "Batches land and queries are answered, but receivers and knowledgebases of the backend "
+          "postgres are neither made nor listed as tables: " +
+          there.error().message);
+    }
+  }
+  if (shared.redis != nullptr) {
+    if (const auto there = shared.redis->ping(); !there) {
+      reduced.emplace_back(
+          "Batches land and queries are answered, but the view of a new stream waits: " +
+          there.error().message);
+    }
+  }
+  return reduced;
+}
+
 }  // namespace
 
 Result<http::Response> get_healthz(const http::Request&, Services&) {
@@ -51,6 +74,7 @@ Result<http::Response> get_readyz(const http::Request&, Services& services) {
   return json_response(ready ? 200 : 503,
                        json::object{{"ready", ready},
                                     {"reasons", std::move(reasons)},
+                                    {"reduced", reduced_features(services)},
                                     {"probe",
                                      {{"no_replace", probe.no_replace},
                                       {"exchange", probe.exchange},

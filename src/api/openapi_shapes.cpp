@@ -16,7 +16,7 @@ constexpr std::string_view kSchemas = R"json({
   "BatchProblem": {"type": "string", "title": "string", "status": "integer", "detail": "string",
     "code": "string", "request_id": "string", "errors?": "[LineError]", "error_count?": "integer"},
   "Partition": {"$schema": {"type": "string", "enum": ["none", "day", "hour"]}},
-  "Ready": {"ready": "boolean", "reasons": "[string]", "probe": "any"},
+  "Ready": {"ready": "boolean", "reasons": "[string]", "reduced": "[string]", "probe": "any"},
   "Limits": {"$schema": {"type": "object", "additionalProperties": {"type": "integer"}}},
   "KnowledgebaseRequest": {"id": "string", "backend?": "string"},
   "Knowledgebase": {"id": "string", "uuid": "string", "backend": "string", "created_at": "string"},

@@ -11,6 +11,7 @@
 #include "app/backup_command.h"
 #include "app/config.h"
 #include "app/offline_tokens.h"
+#include "app/root_command.h"
 #include "app/serve.h"
 #include "base/clock.h"
 #include "cli/cli.h"
@@ -44,6 +45,16 @@ void add_serve_command(CLI::App& app, ServeArguments& arguments, cli::CommandCon
   serve_command->add_option("--data", options.data, "The root folder; made when missing")
       ->capture_default_str();
   serve_command->add_option("--node", options.node, "This node's name")->capture_default_str();
+  serve_command
+      ->add_option("--postgres", options.postgres,
+                   "PostgreSQL for the catalogs of knowledgebases of that backend; "
+                   "postgresql://user:password@host/database, better in STRATA_POSTGRES")
+      ->type_name("URL");
+  serve_command
+      ->add_option("--redis", options.redis,
+                   "Redis for the lock between nodes on several machines; "
+                   "redis://user:password@host:6379, better in STRATA_REDIS")
+      ->type_name("URL");
   serve_command
       ->add_option("--allow-host", arguments.hosts,
                    "A Host name to answer for besides localhost; may be repeated")
@@ -99,6 +110,7 @@ int run(int argc, char** argv) {
   add_serve_command(app, arguments, context);
   cli::add_client_commands(app, context);
   add_backup_command(app, context);
+  add_root_command(app, context);
   return cli::run(app, argc, argv, context);
 }
 

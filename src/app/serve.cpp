@@ -18,9 +18,11 @@
 #include "app/log.h"
 #include "app/signals.h"
 #include "base/limits.h"
+#include "catalog/postgres_catalog.h"
 #include "duck/copy_batch_writer.h"
 #include "http/server.h"
 #include "io/posix_file_system.h"
+#include "lock/redis_url.h"
 #include "strata_version.h"
 
 namespace strata::app {
@@ -89,6 +91,7 @@ class Composition {
 
  private:
   Result<void> build_parts();
+  Result<void> build_shared();
   Result<void> check_tokens();
   void log_token_problems();
 
@@ -102,6 +105,8 @@ class Composition {
       io::make_posix_file_system({.on_failed_directory_sync = [this] {
         if (root_) root_->degrade(kFolderInDoubt);
       }});
+  std::unique_ptr<catalog::PostgresDatabase> postgres_;
+  std::unique_ptr<lock::RedisClient> redis_;
   std::unique_ptr<kb::Root> root_;
   std::unique_ptr<kb::Tokens> tokens_;
   std::vector<std::string> token_problems_;  // told already
@@ -127,8 +132,12 @@ Result<std::unique_ptr<Composition>> Composition::build(const ServeOptions& opti
 
 Result<void> Composition::build_parts() {
   STRATA_RETURN_IF_ERROR(duck::check_library_version());
+  STRATA_RETURN_IF_ERROR(build_shared());
   STRATA_ASSIGN_OR_RETURN(
-      root_, kb::Root::open(*fs_, clock_, {.path = options_.data, .node = options_.node}));
+      root_, kb::Root::open(*fs_, clock_,
+                            {.path = options_.data,
+                             .node = options_.node,
+                             .shared = {.postgres = postgres_.get(), .redis = redis_.get()}}));
   tokens_ = kb::Tokens::open(*fs_, clock_, root_->directory());
   STRATA_RETURN_IF_ERROR(check_tokens());
   const duck::SandboxSupport sandbox = probe_sandbox();
@@ -159,6 +168,19 @@ Result<void> Composition::build_parts() {
                                               metrics_, kVersion, sandbox, options_.unsafe_queries);
   STRATA_RETURN_IF_ERROR(streams_->open_all());
   for (const std::string& problem : streams_->problems()) spdlog::error("{}", problem);
+  return {};
+}
+
+/// Neither is connected to yet: a node starts while they are away.
+Result<void> Composition::build_shared() {
+  if (!options_.postgres.empty()) {
+    STRATA_ASSIGN_OR_RETURN(postgres_,
+                            catalog::make_postgres_database({.url = options_.postgres}, clock_));
+  }
+  if (!options_.redis.empty()) {
+    STRATA_ASSIGN_OR_RETURN(lock::RedisAddress address, lock::parse_redis_url(options_.redis));
+    redis_ = std::make_unique<lock::RedisClient>(std::move(address));
+  }
   return {};
 }
 

@@ -13,6 +13,8 @@ struct ServeOptions {
   std::string listen = "127.0.0.1:8080";
   std::string data = "./strata-data";
   std::string node = "local";
+  std::string postgres;  // a URL, which may hold a password; empty: none
+  std::string redis;     // likewise
   std::set<std::string> allowed_hosts;
   api::AuthOptions auth;
   std::string log_format = "text";  // or json

@@ -164,13 +164,4 @@ std::unique_ptr<Catalog> make_postgres_catalog(PostgresDatabase& database,
   return std::make_unique<PostgresCatalog>(database, kb_uuid);
 }
 
-Result<void> remove_postgres_catalog(PostgresDatabase& database, const std::string& kb_uuid) {
-  return database.transaction([&kb_uuid](PostgresConnection& session) -> Result<void> {
-    STRATA_RETURN_IF_ERROR(
-        session.run("DELETE FROM strata._strata_manifest WHERE kb = $1", {kb_uuid}));
-    STRATA_RETURN_IF_ERROR(session.run("DELETE FROM strata.receivers WHERE kb = $1", {kb_uuid}));
-    return {};
-  });
-}
-
 }  // namespace strata::catalog

@@ -23,8 +23,4 @@ std::unique_ptr<RootCatalog> make_postgres_root_catalog(PostgresDatabase& databa
 std::unique_ptr<Catalog> make_postgres_catalog(PostgresDatabase& database,
                                                const std::string& kb_uuid);
 
-/// Every row of one kb's catalog, or none; nothing where there is none. The root's row of the kb
-/// stays: RootCatalog::remove_knowledgebase.
-Result<void> remove_postgres_catalog(PostgresDatabase& database, const std::string& kb_uuid);
-
 }  // namespace strata::catalog

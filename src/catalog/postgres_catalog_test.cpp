@@ -41,21 +41,6 @@ TEST_F(PostgresCatalogTest, KnowledgebasesDoNotSeeEachOthersRows) {
   EXPECT_EQ(two->receivers().value(), (std::vector<ReceiverRow>{{"a", "2"}}));
 }
 
-TEST_F(PostgresCatalogTest, AKnowledgebasesRowsGoTogetherAndNoOthers) {
-  const auto one = make_postgres_catalog(*database_, "u-1");
-  const auto two = make_postgres_catalog(*database_, "u-2");
-  for (Catalog* catalog : {one.get(), two.get()}) {
-    ASSERT_TRUE(catalog->put_manifest({"t", "stream:a", 1, "ready"}));
-    ASSERT_TRUE(catalog->put_receiver({"a", "{}"}));
-  }
-  ASSERT_TRUE(remove_postgres_catalog(*database_, "u-1"));
-  ASSERT_TRUE(remove_postgres_catalog(*database_, "u-1"));
-  EXPECT_EQ(one->manifest().value(), std::vector<ManifestRow>{});
-  EXPECT_EQ(one->receivers().value(), std::vector<ReceiverRow>{});
-  EXPECT_EQ(two->manifest().value().size(), 1U);
-  EXPECT_EQ(two->receivers().value().size(), 1U);
-}
-
 TEST_F(PostgresCatalogTest, EverythingLiesInOneSchemaAlsoInOneThatAnAdministratorMade) {
   PostgresClient admin(place_.admin_url);
   admin.run("ALTER DATABASE " + place_.name + " OWNER TO postgres");

@@ -9,6 +9,12 @@
 namespace strata::cli {
 namespace {
 
+/// The texts of an array, a line each.
+void list(std::ostream& out, const boost::json::value* texts) {
+  if (texts == nullptr || !texts->is_array()) return;
+  for (const auto& text : texts->get_array()) out << "  " << display(text) << '\n';
+}
+
 struct StatusCommand final : ControlCommand {
   ExitCode run(CommandContext& context) override {
     const auto response = ask(context, connection, {.target = "/readyz"});
@@ -20,14 +26,10 @@ struct StatusCommand final : ControlCommand {
       *context.out << response->body << '\n';
     } else if (ready->get_bool()) {
       *context.out << "ready\n";
+      list(*context.out, answer->if_contains("reduced"));
     } else {
       complain(context, "not ready");
-      const auto* reasons = answer->if_contains("reasons");
-      if (reasons != nullptr && reasons->is_array()) {
-        for (const auto& reason : reasons->get_array()) {
-          *context.err << "  " << display(reason) << '\n';
-        }
-      }
+      list(*context.err, answer->if_contains("reasons"));
     }
     return ready->get_bool() ? ExitCode::kDone : ExitCode::kRefused;
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/nearest.h"
+#include "catalog/postgres_catalog.h"
 #include "catalog/sqlite_catalog.h"
 #include "io/kill_point.h"
 #include "io/numbered.h"
@@ -18,6 +19,7 @@
 #include "kb/json_object.h"
 #include "kb/staging.h"
 #include "lock/file_kb_lock.h"
+#include "lock/redis_kb_lock.h"
 
 namespace strata::kb {
 namespace {
@@ -43,14 +45,37 @@ struct Folders {
   std::unique_ptr<io::Directory> streams;
 };
 
-Result<void> check_backend(std::string_view backend) {
+Result<void> check_backend(std::string_view backend, const SharedServices& shared) {
   if (backend == kFileBackend) return {};
-  if (backend == kPostgresBackend) {
-    return make_error(Code::kNotYet,
-                      "The backend 'postgres' comes with a later version: use 'file'.");
+  if (backend != kPostgresBackend) {
+    return make_error(Code::kBadRequest,
+                      "There is no such backend: use 'file', which needs no other service, or "
+                      "'postgres'.");
   }
+  if (shared.postgres != nullptr) return {};
   return make_error(Code::kBadRequest,
-                    "There is no such backend: use 'file', which needs no other service.");
+                    "The backend 'postgres' needs a server that was started with --postgres: start "
+                    "it so, or use 'file'.");
+}
+
+std::unique_ptr<catalog::Catalog> make_catalog(const Root& root, const Identity& identity,
+                                               const io::Directory& folder) {
+  if (identity.backend == kPostgresBackend) {
+    return catalog::make_postgres_catalog(*root.shared().postgres, identity.uuid);
+  }
+  return catalog::make_sqlite_catalog(fmt::format("{}/{}", folder.path(), kCatalogFile));
+}
+
+std::unique_ptr<lock::KbLock> make_lock(const KbServices& services, const Identity& identity,
+                                        const io::Directory& folder) {
+  const Root& root = services.root;
+  if (root.lock_kind() == LockKind::kRedis) {
+    return lock::make_redis_kb_lock(
+        *root.shared().redis, services.clock,
+        {.key_prefix = fmt::format("strata:{}:kb:{}", root.uuid(), identity.uuid)},
+        services.acquisitions);
+  }
+  return lock::make_file_kb_lock(services.fs, services.clock, folder, services.acquisitions);
 }
 
 /// Nothing: the kb is not there, or not wholly made. kb.json is written last, so it is what makes a
@@ -81,10 +106,8 @@ class FileKnowledgebase final : public Knowledgebase {
         folders_(std::move(folders)),
         fs_(services.fs),
         folder_id_(folder_id),
-        catalog_(
-            catalog::make_sqlite_catalog(fmt::format("{}/{}", folders_.kb->path(), kCatalogFile))),
-        lock_(lock::make_file_kb_lock(services.fs, services.clock, *folders_.kb,
-                                      services.acquisitions)),
+        catalog_(make_catalog(services.root, identity_, *folders_.kb)),
+        lock_(make_lock(services, identity_, *folders_.kb)),
         generations_(std::move(generations)) {}
 
   const KbId& id() const override { return id_; }
@@ -119,7 +142,11 @@ class FileKnowledgebases final : public Knowledgebases {
   explicit FileKnowledgebases(const KbServices& services) : services_(services), fs_(services.fs) {}
 
   Result<Knowledgebase*> create(const KbId& id, const std::string& backend) override {
-    STRATA_RETURN_IF_ERROR(check_backend(backend));
+    STRATA_RETURN_IF_ERROR(check_backend(backend, services_.root.shared()));
+    // A kb that is half made has no kb.json, and is no kb; better none than one without a catalog.
+    if (backend == kPostgresBackend) {
+      STRATA_RETURN_IF_ERROR(services_.root.shared().postgres->ping());
+    }
     const std::lock_guard disk(disk_mutex_);
     auto made = make(id, backend);
     if (!made && made.error().code == Code::kConflict) return made;
@@ -295,7 +322,7 @@ class FileKnowledgebases final : public Knowledgebases {
   }
 
   Result<Knowledgebase*> load(const KbId& id, Identity identity) {
-    STRATA_RETURN_IF_ERROR(check_backend(identity.backend));
+    STRATA_RETURN_IF_ERROR(check_backend(identity.backend, services_.root.shared()));
     STRATA_RETURN_IF_ERROR(refuse_twin(id, identity.uuid));
     STRATA_ASSIGN_OR_RETURN(Folders folders, ensure_folders(id));
     STRATA_ASSIGN_OR_RETURN(auto generations, open_generations_in(*folders.kb));

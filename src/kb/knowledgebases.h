@@ -29,7 +29,7 @@ class Knowledgebase {
   virtual ~Knowledgebase() = default;
   virtual const KbId& id() const = 0;
   virtual const std::string& uuid() const = 0;
-  virtual const std::string& backend() const = 0;  // `file`
+  virtual const std::string& backend() const = 0;  // `file` or `postgres`: where its catalog is
   virtual const std::string& created_at() const = 0;
   /// Canonical absolute path of `<root>/kb/<id>`.
   virtual const std::string& folder() const = 0;
@@ -61,7 +61,8 @@ class Knowledgebases {
   static std::unique_ptr<Knowledgebases> create(const KbServices& services);
 
   /// Durable when it returns; a kb half made by a crash is finished by the next call. kConflict:
-  /// it exists. kNotYet: backend `postgres`. kBadRequest: an unknown backend.
+  /// it exists. kBadRequest: an unknown backend, or `postgres` on a node without PostgreSQL. kIo:
+  /// PostgreSQL is out of reach.
   virtual Result<Knowledgebase*> create(const KbId& id, const std::string& backend) = 0;
   /// Moves the kb's folder aside, whole; where it is now, below the root. Durable when it returns;
   /// the id is free at once. The caller has seen to it that nothing lands in it from this process.

@@ -122,7 +122,7 @@ TEST_F(KnowledgebasesTest, AnotherProcessFindsItAndARestartToo) {
 
 TEST_F(KnowledgebasesTest, OtherBackendsAreRefusedAndMakeNothing) {
   Process process = start();
-  EXPECT_CODE(Code::kNotYet, process.kbs->create(id("demo"), "postgres"));
+  EXPECT_CODE(Code::kBadRequest, process.kbs->create(id("demo"), "postgres"));
   EXPECT_CODE(Code::kBadRequest, process.kbs->create(id("demo"), "mysql"));
   EXPECT_FALSE(std::filesystem::exists(path_ + "/kb/demo"));
 }

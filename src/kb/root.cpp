@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/ids.h"
+#include "catalog/postgres_catalog.h"
 #include "catalog/sqlite_catalog.h"
 #include "io/numbered.h"
 #include "kb/failure.h"
@@ -94,11 +95,22 @@ Result<void> check_abilities(const io::ProbeReport& report) {
   return {};
 }
 
+/// check_means has seen to it that what the identity names is there.
+std::unique_ptr<catalog::RootCatalog> make_catalog(const std::string& path,
+                                                   const RootIdentity& identity,
+                                                   const SharedServices& shared) {
+  if (identity.catalog == CatalogKind::kPostgres) {
+    return catalog::make_postgres_root_catalog(*shared.postgres);
+  }
+  return catalog::make_sqlite_root_catalog(fmt::format("{}/{}", path, kCatalogFile));
+}
+
 class FileRoot final : public Root {
  public:
   struct Parts {
     std::string path;
     RootIdentity identity;
+    SharedServices shared;
     std::string node;
     std::string process;
     std::unique_ptr<io::Directory> directory;
@@ -110,16 +122,18 @@ class FileRoot final : public Root {
         clock_(clock),
         path_(std::move(parts.path)),
         identity_(std::move(parts.identity)),
+        shared_(parts.shared),
         node_(std::move(parts.node)),
         process_(std::move(parts.process)),
         directory_(std::move(parts.directory)),
         probe_(parts.probe),
-        catalog_(catalog::make_sqlite_root_catalog(fmt::format("{}/{}", path_, kCatalogFile))),
+        catalog_(make_catalog(path_, identity_, shared_)),
         own_reason_(std::move(parts.degraded)) {}
 
   const std::string& path() const override { return path_; }
   const std::string& uuid() const override { return identity_.uuid; }
   LockKind lock_kind() const override { return identity_.lock; }
+  const SharedServices& shared() const override { return shared_; }
   const std::string& process() const override { return process_; }
   std::string process_for_opening() const override { return process_name(node_); }
   const io::Directory& directory() const override { return *directory_; }
@@ -184,6 +198,7 @@ class FileRoot final : public Root {
   const Clock& clock_;
   const std::string path_;
   const RootIdentity identity_;
+  const SharedServices shared_;
   const std::string node_;
   const std::string process_;
   const std::unique_ptr<io::Directory> directory_;
@@ -228,6 +243,7 @@ Result<std::unique_ptr<Root>> Root::open(io::FileSystem& fs, const Clock& clock,
   STRATA_RETURN_IF_ERROR(check_node(options.node));
   FileRoot::Parts parts;
   STRATA_ASSIGN_OR_RETURN(parts.path, canonical(options.path));
+  parts.shared = options.shared;
   parts.node = options.node;
   parts.process = process_name(options.node);
   auto directory = open_or_make(fs, parts.path);
@@ -236,14 +252,14 @@ Result<std::unique_ptr<Root>> Root::open(io::FileSystem& fs, const Clock& clock,
 
   // Before anything is written: a newer root is left as it is.
   STRATA_ASSIGN_OR_RETURN(auto identity, read_root_identity(fs, *parts.directory));
-  if (identity) STRATA_RETURN_IF_ERROR(check_means(*identity, options.means));
+  if (identity) STRATA_RETURN_IF_ERROR(check_means(*identity, options.shared.means()));
   STRATA_RETURN_IF_ERROR(probe_root(fs, !identity, parts));
   if (!identity) {
     STRATA_ASSIGN_OR_RETURN(
         identity,
-        publish_root_identity(fs, *parts.directory, identity_for(options.means), parts.process));
+        publish_root_identity(fs, *parts.directory, identity_for(options.shared.means()), parts.process));
     // Another node may have been first, with other means.
-    STRATA_RETURN_IF_ERROR(check_means(*identity, options.means));
+    STRATA_RETURN_IF_ERROR(check_means(*identity, options.shared.means()));
   }
   parts.identity = *std::move(identity);
   if (!parts.degraded) {

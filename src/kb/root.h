@@ -11,13 +11,14 @@
 #include "io/file_system.h"
 #include "io/probe.h"
 #include "kb/root_identity.h"
+#include "kb/shared_services.h"
 
 namespace strata::kb {
 
 struct RootOptions {
   std::string path;  // made when missing
   std::string node = "local";
-  NodeMeans means;
+  SharedServices shared;
 };
 
 /// The folder everything lives in: `strata.json`, the probe, DEGRADED, the root's catalog and this
@@ -38,6 +39,7 @@ class Root {
   virtual const std::string& path() const = 0;
   virtual const std::string& uuid() const = 0;
   virtual LockKind lock_kind() const = 0;
+  virtual const SharedServices& shared() const = 0;
   /// `<node>-<boot>-<pid>`, boot being random at each start: names what this process stages.
   virtual const std::string& process() const = 0;
   /// The same with a boot of its own, for one opening of a stream. A stream that was moved and

@@ -3,6 +3,7 @@
 // test fails. STRATA_PROGRAM names the program; by default it is build/release/strata.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
 import { createConnection } from 'node:net';
@@ -118,6 +119,24 @@ class Answer {
 
 const pathOf = (kb, rest) => `/knowledgebase/${kb}/strata${rest}`;
 
+// tests/e2e/on_postgres.mjs runs test files again with knowledgebases in PostgreSQL and the lock in
+// Redis, which it names here: `<host>:<port>` with a user `strata`, and a URL.
+const kPostgres = process.env.STRATA_E2E_POSTGRES;
+const kRedis = process.env.STRATA_E2E_REDIS;
+
+/// What a server on the root `data` is started with then; each root has a database of its own.
+function sharedServices(data) {
+  if (kPostgres === undefined) return [];
+  const [host, port] = kPostgres.split(':');
+  const database = `e2e_${createHash('sha256').update(data).digest('hex').slice(0, 16)}`;
+  const { status, stderr } = spawnSync('psql', ['-Xq', '-h', host, '-p', port, '-U', 'strata', '-d',
+                                                'postgres', '-c', `CREATE DATABASE ${database}`],
+                                       { encoding: 'utf8' });
+  // Another server of the same root may have made it.
+  assert.ok(status === 0 || /already exists/.test(stderr), stderr);
+  return ['--postgres', `postgresql://strata@${kPostgres}/${database}`, '--redis', kRedis];
+}
+
 /// One `strata serve`. Its methods throw only when there is no answer; what it says is for the test
 /// to judge, but for the ones that say so.
 export class Server {
@@ -128,7 +147,7 @@ export class Server {
 
   async begin(env) {
     const args = ['serve', '--listen', this.options.listen ?? '127.0.0.1:0', '--data', this.data,
-                  ...(this.options.args ?? [])];
+                  ...sharedServices(this.data), ...(this.options.args ?? [])];
     this.child = launch(this.options.program ?? program, args, env);
     this.ended = this.child.ended;
     this.agent = new Agent({ keepAlive: true, maxSockets: 64 });
@@ -215,7 +234,8 @@ export class Server {
   }
 
   async createKb(kb) {
-    const answer = await this.control('/knowledgebase', { id: kb });
+    const backend = kPostgres === undefined ? 'file' : 'postgres';
+    const answer = await this.control('/knowledgebase', { id: kb, backend });
     assert.equal(answer.status, 201, answer.text);
   }
 

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "catalog/postgres_database.h"
+#include "kb/root_identity.h"
+#include "lock/redis_client.h"
+
+namespace strata::kb {
+
+/// What a node was started with besides its folder; null: it has none. Borrowed, and outlives what
+/// it is given to. Either may be out of reach: batches land and rows are read all the same.
+struct SharedServices {
+  catalog::PostgresDatabase* postgres = nullptr;
+  lock::RedisClient* redis = nullptr;
+
+  NodeMeans means() const { return {.redis = redis != nullptr, .postgres = postgres != nullptr}; }
+};
+
+}  // namespace strata::kb

@@ -1,0 +1,178 @@
+// Nodes that share a root with Redis and PostgreSQL: what they agree on, and that neither service
+// is needed for a batch to land or a row to be read.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import {
+  acquisitions, freshFolder, run, start, startAndEnd, startWith, until,
+} from './harness.mjs';
+import { Postgres, Redis, servicesMissing as skip } from './services.mjs';
+
+let postgres;
+let redis;
+before(async () => {
+  if (skip) return;
+  [postgres, redis] = [await Postgres.start(), await Redis.start()];
+});
+
+let databases = 0;
+/// A node on a root of its own, or on that of another.
+function node(name, { data, url = postgres.database(`nodes${databases += 1}`) } = {}) {
+  const args = ['--node', name, '--postgres', url, '--redis', redis.url];
+  return start({ data, args }).then((server) => Object.assign(server, { postgresUrl: url }));
+}
+
+const identity = (server) => JSON.parse(readFileSync(join(server.data, 'strata.json'), 'utf8'));
+const createKb = async (server, id) => {
+  const answer = await server.control('/knowledgebase', { id, backend: 'postgres' });
+  assert.equal(answer.status, 201, answer.text);
+  assert.equal(answer.json.backend, 'postgres');
+};
+const ready = async (server) => (await server.get('/readyz')).json;
+const generation = async (server) => (await server.metrics())['strata_generation{kb="demo"}'];
+
+test('a knowledgebase in PostgreSQL: its rows are there, and in no file', { skip }, async () => {
+  const server = await node('a');
+  const { lock, catalog } = identity(server);
+  assert.deepEqual({ lock, catalog }, { lock: 'redis', catalog: 'postgres' });
+  await createKb(server, 'demo');
+  await server.createReceiver('demo', 's');
+  await server.land('demo', 's', [{ a: '1' }, { a: '2' }], 'b1');
+  assert.deepEqual(await server.rows('demo', 'SELECT a FROM raw_extracted.stream_s ORDER BY a'),
+                   [['1'], ['2']]);
+  const database = server.postgresUrl.split('/').at(-1);
+  const manifest = () => postgres.sql(
+      'SELECT "table", source, state FROM strata._strata_manifest', database);
+  await until(() => manifest() === 'raw_extracted.stream_s|stream:s|ready', 'the manifest row');
+  assert.deepEqual(
+      await server.rows('demo', 'SELECT "table", source, rows, state FROM _strata_manifest'),
+      [['raw_extracted.stream_s', 'stream:s', 2, 'ready']]);
+  assert.equal(postgres.sql('SELECT id, backend FROM strata.knowledgebases', database),
+               'demo|postgres');
+  const files = (await run(['kb', 'show', 'demo', '--url', server.url])).out;
+  assert.match(files, /postgres/);
+  assert.deepEqual((await ready(server)).reduced, []);
+
+  // The catalog is an index: emptied, it is made again from the folders.
+  await server.stop();
+  postgres.sql('TRUNCATE strata._strata_manifest, strata.receivers, strata.knowledgebases',
+               database);
+  await server.restart();
+  assert.deepEqual(await server.rows('demo', 'SELECT count(*) FROM raw_extracted.stream_s'), [[2]]);
+  await until(() => manifest() === 'raw_extracted.stream_s|stream:s|ready', 'the row again');
+});
+
+test('two nodes, twenty first landings at once: one lock, one generation', { skip }, async () => {
+  const one = await node('one');
+  const two = await node('two', { data: one.data, url: one.postgresUrl });
+  await createKb(one, 'demo');
+  await one.createReceiver('demo', 'fresh');
+  const before = await generation(one);
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 ? one : two).post(
+      'demo', 'fresh', `{"n":"${n}"}\n`, { id: `b${n}` })));
+  assert.deepEqual(answers.map(({ status }) => status), Array(20).fill(200));
+  for (const server of [one, two]) {
+    const count = async () => (await server.query(
+        'demo', 'SELECT count(*) FROM raw_extracted.stream_fresh')).json.rows?.[0][0];
+    await until(async () => await count() === 20, 'the view');
+  }
+  assert.equal(await generation(one), before + 1);
+  const taken = [await one.metrics(), await two.metrics()].map(
+      (metrics) => acquisitions(metrics, 'fresh').reduce((sum, [, value]) => sum + value, 0));
+  assert.equal(taken[0] + taken[1] <= 2 && taken[0] + taken[1] >= 1, true, `${taken}`);
+  assert.equal(redis.command('DBSIZE'), '0', 'every lock was let go');
+});
+
+test('both away: batches land and rows are read, also by a node started meanwhile', { skip },
+     async () => {
+  const server = await node('a');
+  await createKb(server, 'demo');
+  await server.createReceiver('demo', 's');
+  await server.land('demo', 's', [{ a: '1' }], 'b1');
+  assert.deepEqual(await server.rows('demo', 'SELECT a FROM raw_extracted.stream_s'), [['1']]);
+
+  await postgres.stop();
+  await redis.stop();
+  try {
+    for (const restarted of [false, true]) {
+      if (restarted) await server.restart();
+      const id = restarted ? 'after' : 'before';
+      // A column that is new, too.
+      await server.land('demo', 's', [{ a: id, [`of_${id}`]: '1' }], id);
+      const answer = await server.query('demo', `SELECT of_${id} FROM raw_extracted.stream_s ` +
+                                                `WHERE _batch_id = '${id}'`);
+      assert.deepEqual([answer.status, answer.json.rows], [200, [['1']]], answer.text);
+      const { ready: isReady, reduced } = await ready(server);
+      assert.equal(isReady, true);
+      assert.equal(reduced.length, 2);
+      assert.match(reduced[0], /postgres.*: .*PostgreSQL/s);
+      assert.match(reduced[1], /view of a new stream waits: .*Redis/);
+      assert.ok(!reduced.join().includes('pass'), 'no password');
+    }
+    const refused = await server.control('/knowledgebase', { id: 'other', backend: 'postgres' });
+    assert.equal(refused.status, 503, refused.text);
+    assert.match(refused.json.detail, /PostgreSQL/);
+  } finally {
+    await postgres.start();
+    await redis.start();
+  }
+  await until(async () => (await ready(server)).reduced.length === 0, 'both to be there again');
+  await createKb(server, 'other');
+});
+
+test('Redis away: a new stream lands, and has its view when Redis is back', { skip }, async () => {
+  const server = await node('a');
+  await createKb(server, 'demo');
+  await server.createReceiver('demo', 'late');
+  await redis.stop();
+  try {
+    await server.land('demo', 'late', [{ a: '1' }], 'b1');
+    assert.equal((await server.receiver('demo', 'late')).view.state, 'deferred');
+  } finally {
+    await redis.start();
+  }
+  const answer = () => server.query('demo', 'SELECT a FROM raw_extracted.stream_late');
+  await until(async () => (await answer()).status === 200, 'the view');
+  assert.deepEqual((await answer()).json.rows, [['1']]);
+});
+
+test('a root is of one kind: others are told how to change it', { skip }, async () => {
+  const data = freshFolder();
+  const server = await startWith('demo', ['s'], { data });
+  await server.land('demo', 's', [{ a: '1' }], 'b1');
+  const set = (...args) => run(['root', 'set', ...args, '--data', data]);
+  const running = await set('--lock', 'redis');
+  assert.equal(running.code, 2);
+  assert.match(running.log, /Process local-[0-9a-f]+-\d+ runs on this root: stop every node first/);
+  await server.stop();
+
+  const refused = await startAndEnd({ data, env: { STRATA_REDIS: redis.url } });
+  assert.match(refused.log, /lock is 'file', and this node was started with --redis.*set --lock redis/);
+  const moved = await set('--lock', 'redis');
+  assert.deepEqual([moved.code, moved.out],
+                   [0, "The root's lock is 'redis': start every node with --redis.\n"], moved.log);
+  assert.match((await startAndEnd({ data })).log, /lock is 'redis', and this node.*without --redis/);
+
+  const url = postgres.database('moved');
+  const nowhere = await set('--catalog', 'postgres');
+  assert.match(nowhere.log, /--postgres URL/);
+  assert.equal((await set('--catalog', 'postgres', '--postgres', url)).code, 0);
+  assert.equal(postgres.sql('SELECT id, backend FROM strata.knowledgebases', 'moved'), 'demo|file');
+  const again = await start({ data, args: ['--redis', redis.url, '--postgres', url] });
+  assert.deepEqual(await again.rows('demo', 'SELECT a FROM raw_extracted.stream_s'), [['1']]);
+  assert.deepEqual(identity(again).lock, 'redis');
+  await again.stop();
+  const back = await set('--catalog', 'sqlite', '--lock', 'file', '--postgres', url);
+  assert.equal(back.code, 0, back.log);
+  await (await start({ data })).stop();
+});
+
+test('what is no URL is refused before anything is made', async () => {
+  for (const [option, url, reason] of [
+    ['--redis', 'http://x', /redis:\/\//], ['--postgres', 'mysql://x', /postgresql:\/\//]]) {
+    const { code, log } = await run(['serve', '--data', freshFolder(), option, url]);
+    assert.equal(code, 2, log);
+    assert.match(log, reason);
+  }
+});

@@ -1,0 +1,125 @@
+// PostgreSQL and Redis for tests: servers of one's own on free loopback ports, with their files in
+// a private folder, ended with the test.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { chownSync, existsSync, readdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { freshFolder, missing, until } from './harness.mjs';
+
+const kPassword = "it's:a/pass@word";
+const secret = encodeURIComponent(kPassword);
+const kPrograms = '/usr/lib/postgresql';
+const kRedis = '/usr/bin/redis-server';
+
+const started = new Set();
+after(() => { for (const service of started) service.kill(); });
+
+/// The newest version's folder of programs.
+const postgresPrograms = () => (existsSync(kPrograms) ? readdirSync(kPrograms) : [])
+    .sort((a, b) => Number(a) - Number(b)).map((version) => join(kPrograms, version, 'bin'))
+    .filter((folder) => existsSync(join(folder, 'postgres'))).at(-1);
+
+/// Why tests that need them are skipped: false where both are there.
+export const servicesMissing = missing(postgresPrograms() ?? kPrograms) || missing(kRedis);
+
+const freePort = () => new Promise((resolve) => {
+  const listener = createServer().listen(0, '127.0.0.1', () => {
+    const { port } = listener.address();
+    listener.close(() => resolve(port));
+  });
+});
+
+/// postgres does not run as root.
+const asNobody = process.getuid() === 0
+  ? ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups', '--'] : [];
+
+function run(command, options = {}) {
+  const [program, ...args] = command;
+  const { status, stderr, stdout } = spawnSync(program, args, { encoding: 'utf8', ...options });
+  assert.equal(status, 0, `${command.join(' ')}: ${stderr}`);
+  return stdout;
+}
+
+class Service {
+  /// Runs `command` until it is killed, and answers when `answers` says that it serves.
+  async launch(command, answers) {
+    const [program, ...args] = ['setpriv', '--pdeathsig', 'KILL', '--', ...command];
+    this.child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    this.log = '';
+    this.child.stderr.setEncoding('utf8').on('data', (text) => { this.log += text; });
+    started.add(this);
+    await until(() => {
+      assert.equal(this.child.exitCode, null, this.log);
+      return answers();
+    }, `${command[0]} to answer`);
+  }
+  kill() {
+    this.child?.kill('SIGKILL');
+    started.delete(this);
+  }
+  /// As a crash. start() may follow, on the same port.
+  async stop() {
+    const ended = new Promise((resolve) => { this.child.on('exit', resolve); });
+    this.kill();
+    await ended;
+  }
+  /// It hangs: what connects is taken by the kernel, and waits.
+  pause() { this.child.kill('SIGSTOP'); }
+  resume() { this.child.kill('SIGCONT'); }
+}
+
+export class Postgres extends Service {
+  static async start() {
+    const service = new Postgres();
+    service.folder = freshFolder();
+    service.programs = postgresPrograms();
+    service.port = await freePort();
+    if (asNobody.length > 0) chownSync(service.folder, 65534, 65534);
+    run([...asNobody, join(service.programs, 'initdb'), '-D', join(service.folder, 'data'), '-U',
+         'strata', '--auth=trust', '--no-sync', '-E', 'UTF8', '--locale=C']);
+    await service.start();
+    return service;
+  }
+  async start() {
+    await this.launch(
+        [...asNobody, join(this.programs, 'postgres'), '-D', join(this.folder, 'data'), '-p',
+         `${this.port}`, '-k', this.folder, '-c', 'listen_addresses=127.0.0.1', '-c', 'fsync=off',
+         '-c', 'shared_buffers=8MB', '-c', 'max_connections=60'],
+        () => spawnSync(join(this.programs, 'pg_isready'), ['-h', '127.0.0.1', '-p', this.port])
+            .status === 0);
+  }
+  /// The last answer's rows, a line each, of an administrator's statement.
+  sql(statement, database = 'postgres') {
+    return run(['psql', '-XAtq', '-h', '127.0.0.1', '-p', `${this.port}`, '-U', 'strata', '-d',
+                database, '-c', statement]).trim();
+  }
+  /// The URL of a database that is new.
+  database(name) {
+    this.sql(`CREATE DATABASE ${name}`);
+    return `postgresql://strata:${secret}@127.0.0.1:${this.port}/${name}`;
+  }
+}
+
+export class Redis extends Service {
+  static async start() {
+    const service = new Redis();
+    service.folder = freshFolder();
+    service.port = await freePort();
+    service.url = `redis://:${secret}@127.0.0.1:${service.port}`;
+    await service.start();
+    return service;
+  }
+  async start() {
+    await this.launch(
+        [kRedis, '--port', `${this.port}`, '--bind', '127.0.0.1', '--dir', this.folder, '--save',
+         '', '--appendonly', 'no', '--requirepass', kPassword],
+        () => this.command('PING') === 'PONG');
+  }
+  command(...words) {
+    return spawnSync('redis-cli', ['-p', `${this.port}`, ...words],
+                     { encoding: 'utf8', env: { ...process.env, REDISCLI_AUTH: kPassword } })
+        .stdout.trim();
+  }
+}
