@@ -2,17 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <random>
-#include <thread>
 #include <utility>
+
+#include "lock/waiting.h"
 
 namespace strata::lock {
 namespace {
 
 constexpr std::string_view kLockFile = ".lock";
-constexpr std::chrono::milliseconds kPollMin{1};
-constexpr std::chrono::milliseconds kPollMax{20};
+constexpr PauseRange kPauses{.min = std::chrono::milliseconds(1),
+                             .max = std::chrono::milliseconds(20)};
 
 class FileLease final : public Lease {
  public:
@@ -30,37 +29,22 @@ class FileKbLock final : public KbLock {
       : fs_(fs), clock_(clock), kb_folder_(kb_folder), acquisitions_(acquisitions) {}
 
   Result<std::unique_ptr<Lease>> acquire(const LockRequest& request) override {
-    const SteadyTime deadline = clock_.steady() + request.wait;
-    // Jittered, so that waiters do not meet at every turn.
-    std::minstd_rand random{std::random_device{}()};
-    std::uniform_int_distribution<std::int64_t> pause_ms(kPollMin.count(), kPollMax.count());
-    while (true) {
-      auto lock = fs_.try_lock({kb_folder_, kLockFile});
-      if (lock) {
-        acquisitions_.add({request.kb, request.stream, request.purpose});
-        return std::make_unique<FileLease>(std::move(lock).value());
-      }
-      if (lock.error().code != Code::kBusy) {
-        return make_error(Code::kIo,
-                          fmt::format("The lock of knowledgebase '{}' could not be taken; look at "
-                                      "the disk that holds it.",
-                                      request.kb),
-                          lock.error().detail);
-      }
-      const auto left = deadline - clock_.steady();
-      if (left <= SteadyTime::duration::zero()) {
-        return make_error(Code::kBusy,
-                          fmt::format("Somebody else is changing knowledgebase '{}'; try again in "
-                                      "a moment.",
-                                      request.kb),
-                          lock.error().detail);
-      }
-      std::this_thread::sleep_for(
-          std::min<SteadyTime::duration>(left, std::chrono::milliseconds(pause_ms(random))));
-    }
+    return wait_for_lease(clock_, request, kPauses, acquisitions_,
+                          [this, &request] { return try_once(request.kb); });
   }
 
  private:
+  Result<std::unique_ptr<Lease>> try_once(const std::string& kb) {
+    auto lock = fs_.try_lock({kb_folder_, kLockFile});
+    if (lock) return std::make_unique<FileLease>(std::move(lock).value());
+    if (lock.error().code == Code::kBusy) return lock.error();
+    return make_error(Code::kIo,
+                      fmt::format("The lock of knowledgebase '{}' could not be taken; look at "
+                                  "the disk that holds it.",
+                                  kb),
+                      lock.error().detail);
+  }
+
   io::FileSystem& fs_;
   const Clock& clock_;
   const io::Directory& kb_folder_;

@@ -46,7 +46,8 @@ struct LockRequest {
 class Lease {
  public:
   virtual ~Lease() = default;
-  /// Whether the lease still holds, by the monotonic deadline (file version: always).
+  /// Whether the lease still holds, by the monotonic deadline and as far as its renewals know (file
+  /// version: always). Once false, false for good.
   virtual bool held() const = 0;
 };
 
