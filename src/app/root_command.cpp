@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "catalog/postgres_catalog.h"
 #include "catalog/sqlite_catalog.h"
@@ -21,20 +24,32 @@ namespace {
 using kb::CatalogKind;
 using kb::LockKind;
 
+/// `path` below `from`, folder by folder; null where one of them is missing.
+std::unique_ptr<io::Directory> open_below(io::FileSystem& fs, const io::Directory& from,
+                                          std::initializer_list<std::string_view> path) {
+  std::unique_ptr<io::Directory> at;
+  for (const std::string_view name : path) {
+    auto next = fs.open_directory_at({at ? *at : from, name});
+    if (!next) return nullptr;
+    at = std::move(next).value();
+  }
+  return at;
+}
+
 /// A process that has a stream of the root open; nothing: none is known to. A node without any
 /// stream is not seen.
 Result<std::optional<std::string>> running_process(io::FileSystem& fs, const io::Directory& root) {
-  const auto kbs = fs.open_directory_at({root, "kb"});
+  const auto kbs = open_below(fs, root, {"kb"});
   if (!kbs) return std::nullopt;
-  STRATA_ASSIGN_OR_RETURN(const auto kb_entries, fs.list(**kbs));
+  STRATA_ASSIGN_OR_RETURN(const auto kb_entries, fs.list(*kbs));
   for (const io::DirEntry& kb : kb_entries) {
-    const auto streams = fs.open_directory_at({**kbs, kb.name + "/strata/streams"});
+    const auto streams = open_below(fs, *kbs, {kb.name, "strata", "streams"});
     if (!streams) continue;
-    STRATA_ASSIGN_OR_RETURN(const auto stream_entries, fs.list(**streams));
+    STRATA_ASSIGN_OR_RETURN(const auto stream_entries, fs.list(*streams));
     for (const io::DirEntry& stream : stream_entries) {
-      const auto tmp = fs.open_directory_at({**streams, stream.name + "/_tmp"});
+      const auto tmp = open_below(fs, *streams, {stream.name, "_tmp"});
       if (!tmp) continue;
-      STRATA_ASSIGN_OR_RETURN(auto process, io::living_process(fs, **tmp));
+      STRATA_ASSIGN_OR_RETURN(auto process, io::living_process(fs, *tmp));
       if (process) return process;
     }
   }
@@ -89,9 +104,9 @@ class RootSetCommand final : public cli::Command {
     STRATA_ASSIGN_OR_RETURN(auto identity, kb::read_root_identity(*fs, **root));
     STRATA_ASSIGN_OR_RETURN(const auto process, running_process(*fs, **root));
     if (process) {
-      return make_error(Code::kConflict,
-                        fmt::format("Process {} runs on this root: stop every node first.",
-                                    *process));
+      return make_error(
+          Code::kConflict,
+          fmt::format("Process {} runs on this root: stop every node first.", *process));
     }
     kb::RootIdentity wanted = *identity;
     wanted.lock = lock.value_or(wanted.lock);
@@ -131,8 +146,9 @@ void add_root_command(CLI::App& app, cli::CommandContext& context) {
                                               {"redis", LockKind::kRedis}};
   const std::map<std::string, CatalogKind> catalogs{{"sqlite", CatalogKind::kSqlite},
                                                     {"postgres", CatalogKind::kPostgres}};
-  set->add_option("--lock", command.lock,
-                  "What orders the nodes that publish views: file for one machine, redis for several")
+  set->add_option(
+         "--lock", command.lock,
+         "What orders the nodes that publish views: file for one machine, redis for several")
       ->transform(CLI::CheckedTransformer(locks))
       ->type_name("file|redis");
   set->add_option("--catalog", command.catalog,

@@ -18,6 +18,7 @@
 #include "app/log.h"
 #include "app/signals.h"
 #include "base/limits.h"
+#include "base/scheduling.h"
 #include "catalog/postgres_catalog.h"
 #include "duck/copy_batch_writer.h"
 #include "http/server.h"
@@ -258,6 +259,8 @@ Result<void> serve(const ServeOptions& options) {
   STRATA_RETURN_IF_ERROR(check_exposure(options, address));
   block_stop_signals();
   raise_descriptor_limit();
+  // A query that came first is not to hold up what lands.
+  run_promptly();
   start_log(options.log_format);
   STRATA_ASSIGN_OR_RETURN(const auto composition, Composition::build(options, address));
   STRATA_RETURN_IF_ERROR(composition->listen());

@@ -1,10 +1,8 @@
 #include "duck/worker_limits.h"
 
-#include <linux/ioprio.h>
 #include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,30 +16,19 @@
 #include <stdexcept>
 
 #include "base/sanitized.h"
+#include "base/scheduling.h"
 
 namespace strata::duck {
 namespace {
 
 constexpr rlim_t kDescriptorsMax = 256;  // DuckDB holds about seven, however many files it reads
 
-/// An eighth of the processor time that the server gets where the two compete for it.
-constexpr int kQueryNiceness = 10;
 /// What DDL writes is a file of views: a few hundred KB, and a log while it is at it.
 constexpr rlim_t kDdlFileBytesMax = 1024UL * 1024 * 1024;
 
 // Read in signal handlers, so plain and set before the handlers are.
 std::uint64_t address_space_limit = 0;
 int statm_descriptor = -1;
-
-/// Behind ingest, for the processor and for the disk.
-void stand_back() {
-  static_cast<void>(::setpriority(PRIO_PROCESS, 0, kQueryNiceness));
-  // That counts within the session, if the kernel has them compete as wholes (sched_autogroup).
-  std::ofstream("/proc/self/autogroup") << kQueryNiceness;
-  // The last of the ordinary class: the idle class would never be served beside a busy writer.
-  constexpr int kLastOfBestEffort = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, IOPRIO_BE_NR - 1);
-  static_cast<void>(::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, kLastOfBestEffort));
-}
 
 void set_limit(decltype(RLIMIT_AS) resource, rlim_t value) {
   const rlimit limit{.rlim_cur = value, .rlim_max = value};

@@ -352,9 +352,9 @@ TEST_F(WorkerPoolTest, AWorkerHasOnlyWhatItNeeds) {
   const pid_t worker = *children().begin();
   EXPECT_EQ(::getpgid(worker), worker);
   EXPECT_EQ(::getsid(worker), worker);
-  EXPECT_EQ(::getpriority(PRIO_PROCESS, static_cast<id_t>(worker)), 10);
+  EXPECT_EQ(::getpriority(PRIO_PROCESS, static_cast<id_t>(worker)), 19);
   if (fs::exists(proc / "autogroup")) {
-    EXPECT_NE(read_file(proc / "autogroup").find(" nice 10"), std::string::npos);
+    EXPECT_NE(read_file(proc / "autogroup").find(" nice 19"), std::string::npos);
   }
   if (!limits_address_space()) return;
   const std::string limits = read_file(proc / "limits");

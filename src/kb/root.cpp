@@ -256,8 +256,8 @@ Result<std::unique_ptr<Root>> Root::open(io::FileSystem& fs, const Clock& clock,
   STRATA_RETURN_IF_ERROR(probe_root(fs, !identity, parts));
   if (!identity) {
     STRATA_ASSIGN_OR_RETURN(
-        identity,
-        publish_root_identity(fs, *parts.directory, identity_for(options.shared.means()), parts.process));
+        identity, publish_root_identity(fs, *parts.directory, identity_for(options.shared.means()),
+                                        parts.process));
     // Another node may have been first, with other means.
     STRATA_RETURN_IF_ERROR(check_means(*identity, options.shared.means()));
   }

@@ -7,7 +7,7 @@ import { before, test } from 'node:test';
 import {
   acquisitions, freshFolder, run, start, startAndEnd, startWith, until,
 } from './harness.mjs';
-import { Postgres, Redis, servicesMissing as skip } from './services.mjs';
+import { kPassword, Postgres, Redis, servicesMissing as skip } from './services.mjs';
 
 let postgres;
 let redis;
@@ -43,8 +43,8 @@ test('a knowledgebase in PostgreSQL: its rows are there, and in no file', { skip
                    [['1'], ['2']]);
   const database = server.postgresUrl.split('/').at(-1);
   const manifest = () => postgres.sql(
-      'SELECT "table", source, state FROM strata._strata_manifest', database);
-  await until(() => manifest() === 'raw_extracted.stream_s|stream:s|ready', 'the manifest row');
+      'SELECT "table", source FROM strata._strata_manifest', database);
+  assert.equal(manifest(), 'raw_extracted.stream_s|stream:s');
   assert.deepEqual(
       await server.rows('demo', 'SELECT "table", source, rows, state FROM _strata_manifest'),
       [['raw_extracted.stream_s', 'stream:s', 2, 'ready']]);
@@ -60,7 +60,9 @@ test('a knowledgebase in PostgreSQL: its rows are there, and in no file', { skip
                database);
   await server.restart();
   assert.deepEqual(await server.rows('demo', 'SELECT count(*) FROM raw_extracted.stream_s'), [[2]]);
-  await until(() => manifest() === 'raw_extracted.stream_s|stream:s|ready', 'the row again');
+  assert.equal(manifest(), 'raw_extracted.stream_s|stream:s');
+  assert.deepEqual(await server.rows('demo', 'SELECT "table", rows, state FROM _strata_manifest'),
+                   [['raw_extracted.stream_s', 2, 'ready']]);
 });
 
 test('two nodes, twenty first landings at once: one lock, one generation', { skip }, async () => {
@@ -78,9 +80,10 @@ test('two nodes, twenty first landings at once: one lock, one generation', { ski
     await until(async () => await count() === 20, 'the view');
   }
   assert.equal(await generation(one), before + 1);
-  const taken = [await one.metrics(), await two.metrics()].map(
-      (metrics) => acquisitions(metrics, 'fresh').reduce((sum, [, value]) => sum + value, 0));
-  assert.equal(taken[0] + taken[1] <= 2 && taken[0] + taken[1] >= 1, true, `${taken}`);
+  const taken = acquisitions(await one.metrics(), 'fresh') +
+      acquisitions(await two.metrics(), 'fresh');
+  // Two, if one looked just before the other's view was there, and tried just after.
+  assert.ok(taken === 1 || taken === 2, `${taken}`);
   assert.equal(redis.command('DBSIZE'), '0', 'every lock was let go');
 });
 
@@ -108,7 +111,7 @@ test('both away: batches land and rows are read, also by a node started meanwhil
       assert.equal(reduced.length, 2);
       assert.match(reduced[0], /postgres.*: .*PostgreSQL/s);
       assert.match(reduced[1], /view of a new stream waits: .*Redis/);
-      assert.ok(!reduced.join().includes('pass'), 'no password');
+      assert.ok(!reduced.join().includes(kPassword), 'no password');
     }
     const refused = await server.control('/knowledgebase', { id: 'other', backend: 'postgres' });
     assert.equal(refused.status, 503, refused.text);
@@ -128,7 +131,9 @@ test('Redis away: a new stream lands, and has its view when Redis is back', { sk
   await redis.stop();
   try {
     await server.land('demo', 'late', [{ a: '1' }], 'b1');
-    assert.equal((await server.receiver('demo', 'late')).view.state, 'deferred');
+    const { state, reason } = (await server.receiver('demo', 'late')).view;
+    assert.equal(state, 'error');
+    assert.match(reason, /Redis/);
   } finally {
     await redis.start();
   }

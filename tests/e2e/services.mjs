@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import { freshFolder, missing, until } from './harness.mjs';
 
-const kPassword = "it's:a/pass@word";
+export const kPassword = "it's:a/pass@word";
 const secret = encodeURIComponent(kPassword);
 const kPrograms = '/usr/lib/postgresql';
 const kRedis = '/usr/bin/redis-server';
