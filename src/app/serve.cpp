@@ -19,6 +19,7 @@
 #include "app/signals.h"
 #include "base/limits.h"
 #include "base/scheduling.h"
+#include "base/whole_number.h"
 #include "catalog/postgres_catalog.h"
 #include "duck/copy_batch_writer.h"
 #include "http/server.h"
@@ -69,6 +70,13 @@ duck::SandboxSupport probe_sandbox() {
   const char* sandbox = std::getenv("STRATA_SANDBOX");
   if (sandbox != nullptr && std::string_view(sandbox) == "none") return {};
   return duck::probe_sandbox();
+}
+
+/// `STRATA_REDIS_TTL_MS` scales a lock's life down: for tests of what comes after its holder died.
+std::chrono::milliseconds redis_lock_ttl() {
+  const char* scaled = std::getenv("STRATA_REDIS_TTL_MS");
+  const auto number = scaled == nullptr ? std::nullopt : parse_whole_number(scaled);
+  return number ? std::chrono::milliseconds(*number) : limits::kRedisLockTtl;
 }
 
 constexpr auto kFolderInDoubt =
@@ -138,7 +146,9 @@ Result<void> Composition::build_parts() {
       root_, kb::Root::open(*fs_, clock_,
                             {.path = options_.data,
                              .node = options_.node,
-                             .shared = {.postgres = postgres_.get(), .redis = redis_.get()}}));
+                             .shared = {.postgres = postgres_.get(),
+                                        .redis = redis_.get(),
+                                        .redis_ttl = redis_lock_ttl()}}));
   tokens_ = kb::Tokens::open(*fs_, clock_, root_->directory());
   STRATA_RETURN_IF_ERROR(check_tokens());
   const duck::SandboxSupport sandbox = probe_sandbox();

@@ -72,7 +72,8 @@ std::unique_ptr<lock::KbLock> make_lock(const KbServices& services, const Identi
   if (root.lock_kind() == LockKind::kRedis) {
     return lock::make_redis_kb_lock(
         *root.shared().redis, services.clock,
-        {.key_prefix = fmt::format("strata:{}:kb:{}", root.uuid(), identity.uuid)},
+        {.key_prefix = fmt::format("strata:{}:kb:{}", root.uuid(), identity.uuid),
+         .ttl = root.shared().redis_ttl},
         services.acquisitions);
   }
   return lock::make_file_kb_lock(services.fs, services.clock, folder, services.acquisitions);

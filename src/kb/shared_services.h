@@ -1,5 +1,8 @@
 #pragma once
 
+#include <chrono>
+
+#include "base/limits.h"
 #include "catalog/postgres_database.h"
 #include "kb/root_identity.h"
 #include "lock/redis_client.h"
@@ -11,6 +14,7 @@ namespace strata::kb {
 struct SharedServices {
   catalog::PostgresDatabase* postgres = nullptr;
   lock::RedisClient* redis = nullptr;
+  std::chrono::milliseconds redis_ttl = limits::kRedisLockTtl;  // of a lock that is not renewed
 
   NodeMeans means() const { return {.redis = redis != nullptr, .postgres = postgres != nullptr}; }
 };

@@ -104,7 +104,7 @@ export async function run(args, environment = {}) {
 
 /// Runs `strata serve` that is expected to end by itself before it listens.
 export async function startAndEnd({ data, env = {}, listen = '127.0.0.1:0' }) {
-  return run(['serve', '--listen', listen, '--data', data], env);
+  return run(['serve', '--listen', listen, '--data', data, ...sharedServices(data)], env);
 }
 
 class Answer {

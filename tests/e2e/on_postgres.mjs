@@ -17,7 +17,9 @@ test(`on PostgreSQL and Redis: ${kFiles.length} files`, async () => {
   const child = spawn(process.execPath, ['--test', ...kFiles], {
     stdio: 'inherit',
     env: { ...process.env, NODE_TEST_CONTEXT: undefined,
-           STRATA_E2E_POSTGRES: `127.0.0.1:${postgres.port}`, STRATA_E2E_REDIS: redis.url },
+           STRATA_E2E_POSTGRES: `127.0.0.1:${postgres.port}`, STRATA_E2E_REDIS: redis.url,
+           // A holder that died is waited for so long.
+           STRATA_REDIS_TTL_MS: '2000' },
   });
   const code = await new Promise((resolve) => { child.on('exit', resolve); });
   assert.equal(code, 0);
