@@ -142,13 +142,12 @@ Result<std::unique_ptr<Composition>> Composition::build(const ServeOptions& opti
 Result<void> Composition::build_parts() {
   STRATA_RETURN_IF_ERROR(duck::check_library_version());
   STRATA_RETURN_IF_ERROR(build_shared());
-  STRATA_ASSIGN_OR_RETURN(
-      root_, kb::Root::open(*fs_, clock_,
-                            {.path = options_.data,
-                             .node = options_.node,
-                             .shared = {.postgres = postgres_.get(),
-                                        .redis = redis_.get(),
-                                        .redis_ttl = redis_lock_ttl()}}));
+  STRATA_ASSIGN_OR_RETURN(root_, kb::Root::open(*fs_, clock_,
+                                                {.path = options_.data,
+                                                 .node = options_.node,
+                                                 .shared = {.postgres = postgres_.get(),
+                                                            .redis = redis_.get(),
+                                                            .redis_ttl = redis_lock_ttl()}}));
   tokens_ = kb::Tokens::open(*fs_, clock_, root_->directory());
   STRATA_RETURN_IF_ERROR(check_tokens());
   const duck::SandboxSupport sandbox = probe_sandbox();

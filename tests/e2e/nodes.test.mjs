@@ -153,11 +153,13 @@ test('a root is of one kind: others are told how to change it', { skip }, async 
   await server.stop();
 
   const refused = await startAndEnd({ data, env: { STRATA_REDIS: redis.url } });
-  assert.match(refused.log, /lock is 'file', and this node was started with --redis.*set --lock redis/);
+  assert.match(refused.log,
+               /lock is 'file', and this node was started with --redis.*set --lock redis/);
   const moved = await set('--lock', 'redis');
   assert.deepEqual([moved.code, moved.out],
                    [0, "The root's lock is 'redis': start every node with --redis.\n"], moved.log);
-  assert.match((await startAndEnd({ data })).log, /lock is 'redis', and this node.*without --redis/);
+  assert.match((await startAndEnd({ data })).log,
+               /lock is 'redis', and this node.*without --redis/);
 
   const url = postgres.database('moved');
   const nowhere = await set('--catalog', 'postgres');
