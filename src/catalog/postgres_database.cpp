@@ -1,9 +1,9 @@
 #include "catalog/postgres_database.h"
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <utility>
+
+#include "catalog/schema_version.h"
 
 namespace strata::catalog {
 namespace {
@@ -152,13 +152,7 @@ Result<void> PostgresDatabase::bring_up_to_date(PostgresConnection& connection) 
     STRATA_RETURN_IF_ERROR(step_up(connection, version, schema_[version]));
     STRATA_ASSIGN_OR_RETURN(version, schema_version(connection));
   }
-  if (version > wanted) {
-    return make_error(Code::kConflict,
-                      fmt::format("The catalog has schema version {}, and this program knows only "
-                                  "{}: a newer Strata wrote it. Start that one.",
-                                  version, wanted));
-  }
-  return {};
+  return check_schema_version(version, wanted);
 }
 
 }  // namespace strata::catalog

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "catalog/schema_version.h"
 #include "catalog/sqlite_catalog.h"
 
 namespace strata::catalog {
@@ -136,13 +137,7 @@ Result<void> SqliteDatabase::bring_up_to_date(sqlite3* handle) const {
     STRATA_RETURN_IF_ERROR(run(handle, "COMMIT"));
     version = std::max(version, wanted);
   }
-  if (version > wanted) {
-    return make_error(Code::kConflict,
-                      fmt::format("The catalog has schema version {}, and this program knows only "
-                                  "{}: a newer Strata wrote it. Start that one.",
-                                  version, wanted));
-  }
-  return {};
+  return check_schema_version(version, wanted);
 }
 
 Result<void> back_up_sqlite(const std::string& from, const std::string& to) {

@@ -17,6 +17,7 @@
 namespace strata::stream {
 namespace {
 
+constexpr std::string_view kCatalogFile = "catalog.sqlite";
 constexpr std::uint64_t kCopiedBytesMax = 4ULL * 1024 * 1024 * 1024;
 constexpr mode_t kReadOnly = 0444;
 constexpr std::string_view kParquet = ".parquet";
@@ -237,8 +238,11 @@ Result<void> Backup::knowledgebase(const io::Directory& from, const io::Director
   }
   STRATA_RETURN_IF_ERROR(fs_.sync_directory(*strata_to));
   STRATA_RETURN_IF_ERROR(take_newest_generation(from, to));
-  STRATA_RETURN_IF_ERROR(
-      catalog::back_up_sqlite(from.path() + "/catalog.sqlite", to.path() + "/catalog.sqlite"));
+  // One in PostgreSQL is backed up there; either can be made again from the folders.
+  if (fs_.stat({from, kCatalogFile})) {
+    STRATA_RETURN_IF_ERROR(catalog::back_up_sqlite(fmt::format("{}/{}", from.path(), kCatalogFile),
+                                                   fmt::format("{}/{}", to.path(), kCatalogFile)));
+  }
   // Last: it is what makes a folder a kb.
   STRATA_RETURN_IF_ERROR(take({from, "kb.json"}, {to, "kb.json"}));
   return fs_.sync_directory(to);

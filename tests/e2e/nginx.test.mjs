@@ -3,22 +3,15 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { freshFolder, missing, ndjson, repository, start, startWith, until } from './harness.mjs';
+import { freePort } from './services.mjs';
 
 const kNginx = '/usr/sbin/nginx';
 
 let nginx;
 after(() => nginx?.kill('SIGTERM'));
-
-const freePort = () => new Promise((resolve) => {
-  const listener = createServer().listen(0, '127.0.0.1', () => {
-    const { port } = listener.address();
-    listener.close(() => resolve(port));
-  });
-});
 
 test('one address before two nodes', { skip: missing(kNginx) }, async () => {
   const one = await startWith('demo', ['s'], { args: ['--node', 'one'] });

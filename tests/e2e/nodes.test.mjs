@@ -1,7 +1,7 @@
 // Nodes that share a root with Redis and PostgreSQL: what they agree on, and that neither service
 // is needed for a batch to land or a row to be read.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import {
@@ -63,6 +63,25 @@ test('a knowledgebase in PostgreSQL: its rows are there, and in no file', { skip
   assert.equal(manifest(), 'raw_extracted.stream_s|stream:s');
   assert.deepEqual(await server.rows('demo', 'SELECT "table", rows, state FROM _strata_manifest'),
                    [['raw_extracted.stream_s', 2, 'ready']]);
+});
+
+test('a backup of one is restored beside another catalog', { skip }, async () => {
+  const server = await node('a');
+  await createKb(server, 'demo');
+  await server.createReceiver('demo', 's');
+  await server.land('demo', 's', [{ a: '1' }], 'b1');
+  const target = join(freshFolder(), 'backup');
+  const backup = await run(['backup', 'demo', target, '--data', server.data]);
+  assert.equal(backup.code, 0, backup.log);
+  const other = await node('b');
+  await other.stop();
+  cpSync(target, other.kbFolder('restored'), { recursive: true });
+  await other.restart();
+  assert.deepEqual(await other.rows('restored', 'SELECT a FROM raw_extracted.stream_s'), [['1']]);
+  const again = await other.post('restored', 's', '{"a":"1"}\n', { id: 'b1' });
+  assert.equal(again.json.replayed, true, again.text);
+  assert.deepEqual(await other.rows('restored', 'SELECT "table", state FROM _strata_manifest'),
+                   [['raw_extracted.stream_s', 'ready']]);
 });
 
 test('two nodes, twenty first landings at once: one lock, one generation', { skip }, async () => {

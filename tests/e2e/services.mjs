@@ -2,7 +2,9 @@
 // a private folder, ended with the test.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, readdirSync } from 'node:fs';
+import {
+  chownSync, closeSync, existsSync, openSync, readFileSync, readdirSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -24,7 +26,7 @@ const postgresPrograms = () => (existsSync(kPrograms) ? readdirSync(kPrograms) :
 /// Why tests that need them are skipped: false where both are there.
 export const servicesMissing = missing(postgresPrograms() ?? kPrograms) || missing(kRedis);
 
-const freePort = () => new Promise((resolve) => {
+export const freePort = () => new Promise((resolve) => {
   const listener = createServer().listen(0, '127.0.0.1', () => {
     const { port } = listener.address();
     listener.close(() => resolve(port));
@@ -46,17 +48,19 @@ class Service {
   /// Runs `command` until it is killed, and answers when `answers` says that it serves.
   async launch(command, answers) {
     const [program, ...args] = ['setpriv', '--pdeathsig', 'KILL', '--', ...command];
-    this.child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
-    this.log = '';
-    this.child.stderr.setEncoding('utf8').on('data', (text) => { this.log += text; });
+    // A file: a pipe would keep this process until the last of PostgreSQL's own has ended.
+    const log = join(this.folder, 'log');
+    const out = openSync(log, 'a');
+    this.child = spawn(program, args, { stdio: ['ignore', 'ignore', out] });
+    closeSync(out);
     started.add(this);
     await until(() => {
-      assert.equal(this.child.exitCode, null, this.log);
+      assert.equal(this.child.exitCode, null, readFileSync(log, 'utf8'));
       return answers();
     }, `${command[0]} to answer`);
   }
   kill() {
-    this.child?.kill('SIGKILL');
+    this.child?.kill(this.deathSignal ?? 'SIGKILL');
     started.delete(this);
   }
   /// As a crash. start() may follow, on the same port.
@@ -71,6 +75,8 @@ class Service {
 }
 
 export class Postgres extends Service {
+  deathSignal = 'SIGQUIT';  // at once, and the processes it made with it
+
   static async start() {
     const service = new Postgres();
     service.folder = freshFolder();
