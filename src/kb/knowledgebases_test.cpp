@@ -165,7 +165,7 @@ TEST_F(KnowledgebasesTest, WhatIsNoKbIsIgnoredAndADamagedOneTakesNoOtherAway) {
             "Knowledgebase 'damaged' could not be opened. The file kb.json of knowledgebase "
             "'damaged' is damaged: put it back from a backup.");
   EXPECT_EQ(unopened[1].id, "modelled");
-  EXPECT_EQ(unopened[1].error.code, Code::kNotYet);
+  EXPECT_EQ(unopened[1].error.code, Code::kBadRequest);
   EXPECT_CODE(Code::kIo, process.kbs->find(id("damaged")));
   EXPECT_CODE(Code::kUnknownKnowledgebase, process.kbs->find(id("half-made")));
 }

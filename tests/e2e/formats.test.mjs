@@ -222,7 +222,7 @@ test('what cannot be written whole is an error, never a part', async () => {
   ];
   for (const accept of kFormats) {
     for (const [sql, status, code, detail] of cases) {
-      const answer = await ask(sql, accept, { max_rows: 1_000_000 });
+      const answer = await ask(sql, accept, { max_rows: 1_000_000, timeout_ms: 60_000 });
       assert.deepEqual([answer.status, answer.json.code], [status, code], answer.text);
       assert.match(answer.json.detail, detail);
       assert.ok(!answer.text.includes(server.data), answer.text);

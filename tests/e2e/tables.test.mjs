@@ -149,7 +149,7 @@ test('knowledgebases: made once, listed, shown; what cannot be is refused', asyn
   const cases = [
     [{ id: 'demo' }, 409, 'conflict', /exists/],
     [{ id: 'My Kb' }, 400, 'bad_id', /'my-kb' would do/],
-    [{ id: 'x', backend: 'postgres' }, 400, 'not_yet', /file/],
+    [{ id: 'x', backend: 'postgres' }, 400, 'bad_request', /--postgres/],
     [{ id: 'x', backend: 'oracle' }, 400, 'bad_request', /file/], [{}, 400, 'bad_request', /id/],
   ];
   for (const [members, status, code, reason] of cases) {

@@ -59,7 +59,7 @@ function setup(...args) {
 test('set-up changes nothing where nothing is missing', () => {
   assert.deepEqual(setup(), { status: 0, stdout: '', stderr: '' });
   assert.deepEqual(setup('tests'), { status: 0, stdout: '', stderr: '' });
-  const usage = 'usage: scripts/setup [tests|bench]\n';
+  const usage = 'usage: scripts/setup [tests|services|bench]\n';
   assert.deepEqual(setup('test'), { status: 2, stdout: '', stderr: usage });
 });
 

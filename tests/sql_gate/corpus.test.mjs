@@ -32,9 +32,9 @@ const kFormats = ['application/json', 'application/vnd.apache.parquet', 'applica
                   'application/vnd.apache.arrow.stream', 'text/csv'];
 
 /// Each file and folder with what a write, a removal or another file of its name would change; but
-/// for the server's own checkpoints.
+/// for the server's own checkpoints and what it stages.
 const filesBelow = (folder) => readdirSync(folder, { recursive: true })
-    .filter((name) => !name.includes('/numbers')).sort()
+    .filter((name) => !/\/(numbers|_tmp)/.test(name)).sort()
     .map((name) => [name, statSync(join(folder, name))])
     .map(([name, { ino, size, mtimeMs, mode }]) => `${name} ${ino} ${size} ${mtimeMs} ${mode}`);
 
