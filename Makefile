@@ -1,8 +1,8 @@
-# CONTRIBUTING.md says what each target does. PORT=, DATA= and WITH= reach scripts/run as its environment.
+# CONTRIBUTING.md says what each target does. PORT=, DATA= and WITH= reach scripts/run.
 .PHONY: help run test build check sanitize bench crash acceptance
 
 help:
-	@echo 'make run    build, start the server with sample data, print lines to paste (PORT= DATA= WITH=postgres,redis)'
+	@echo 'make run    start the server with sample data, print lines to paste (PORT= DATA= WITH=)'
 	@echo 'make test   build and run every test'
 	@echo 'make build  build/release/strata'
 	@echo 'make check  format and lint'

@@ -20,7 +20,7 @@ const kRowsOfBatch = 3;
 /// The checker reads a stream in one query, which holds every file's footer in memory.
 const kRoundsOfRoot = 25;
 /// Short beside a send, so that a kill meets sends whatever the number of rounds is.
-const kRestMilliseconds = 4;
+const kRestMilliseconds = 1;
 const kLifeMillisecondsMax = 250;
 const kDeadMillisecondsMax = 50;
 
