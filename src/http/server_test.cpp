@@ -759,8 +759,11 @@ TEST(Connections, ManyClientsAtOnce) {
 
 TEST(Stop, FinishesWhatIsInFlightAndClosesTheRest) {
   Gate gate;
+  // On one thread all connections have heard of the stop once one has been closed for it.
+  auto options = test_options();
+  options.io_threads = 1;
   const auto server =
-      test::start(test_options(), {route("GET", "/slow", gate.handler(), Lane::kCommit), ok()});
+      test::start(std::move(options), {route("GET", "/slow", gate.handler(), Lane::kCommit), ok()});
   RawClient idle(server->port());
   EXPECT_EQ(idle.ask(get("/ok")).status, 200);
   RawClient fresh(server->port());
