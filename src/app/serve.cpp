@@ -24,6 +24,7 @@
 #include "duck/copy_batch_writer.h"
 #include "http/server.h"
 #include "io/posix_file_system.h"
+#include "lock/redis_kb_lock.h"
 #include "lock/redis_url.h"
 #include "strata_version.h"
 
@@ -76,7 +77,7 @@ duck::SandboxSupport probe_sandbox() {
 std::chrono::milliseconds redis_lock_ttl() {
   const char* scaled = std::getenv("STRATA_REDIS_TTL_MS");
   const auto number = scaled == nullptr ? std::nullopt : parse_whole_number(scaled);
-  return number ? std::chrono::milliseconds(*number) : limits::kRedisLockTtl;
+  return number ? std::chrono::milliseconds(*number) : lock::kRedisLockTtl;
 }
 
 constexpr auto kFolderInDoubt =

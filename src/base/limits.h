@@ -56,10 +56,4 @@ inline constexpr std::chrono::milliseconds kFirstViewWait{2'000};
 inline constexpr std::uint64_t kFreeBytesReserveMin = 64ULL * 1024 * 1024;
 inline constexpr std::uint64_t kFreeBytesReserveMax = 1024ULL * 1024 * 1024;
 
-// Redis.
-/// How long a holder of a kb's lock that renews no more keeps others waiting.
-inline constexpr std::chrono::milliseconds kRedisLockTtl{65'000};
-inline constexpr std::chrono::milliseconds kRedisConnectTimeout{1'000};
-inline constexpr std::chrono::milliseconds kRedisCommandTimeout{2'000};
-
 }  // namespace strata::limits

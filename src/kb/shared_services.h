@@ -2,10 +2,10 @@
 
 #include <chrono>
 
-#include "base/limits.h"
 #include "catalog/postgres_database.h"
 #include "kb/root_identity.h"
 #include "lock/redis_client.h"
+#include "lock/redis_kb_lock.h"
 
 namespace strata::kb {
 
@@ -14,7 +14,7 @@ namespace strata::kb {
 struct SharedServices {
   catalog::PostgresDatabase* postgres = nullptr;
   lock::RedisClient* redis = nullptr;
-  std::chrono::milliseconds redis_ttl = limits::kRedisLockTtl;  // of a lock that is not renewed
+  std::chrono::milliseconds redis_ttl = lock::kRedisLockTtl;  // of a lock that is not renewed
 
   NodeMeans means() const { return {.redis = redis != nullptr, .postgres = postgres != nullptr}; }
 };

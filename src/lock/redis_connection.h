@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/limits.h"
 #include "lock/redis_url.h"
 
 struct redisContext;
@@ -18,11 +17,14 @@ struct redisContext;
 /// hiredis, whose header only redis_connection.cpp includes.
 namespace strata::lock {
 
+inline constexpr std::chrono::milliseconds kRedisConnectTimeout{1'000};
+inline constexpr std::chrono::milliseconds kRedisCommandTimeout{2'000};
+
 /// Each above zero. The one of a command holds between any two bytes of its answer, and for the
 /// login. A host's name is looked up by the system, which bounds that by itself.
 struct RedisTimeouts {
-  std::chrono::milliseconds connect = limits::kRedisConnectTimeout;
-  std::chrono::milliseconds command = limits::kRedisCommandTimeout;
+  std::chrono::milliseconds connect = kRedisConnectTimeout;
+  std::chrono::milliseconds command = kRedisCommandTimeout;
 };
 
 /// The command and its arguments, any bytes.

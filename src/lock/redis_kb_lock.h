@@ -5,17 +5,19 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "lock/kb_lock.h"
 #include "lock/redis_client.h"
 
 namespace strata::lock {
 
+/// How long a holder that renews no more keeps others waiting (architecture.md, "The lock").
+inline constexpr std::chrono::milliseconds kRedisLockTtl{65'000};
+
 struct RedisLockOptions {
   /// `strata:<root uuid>:kb:<kb uuid>`; the lock is the key `<prefix>:lock`.
   std::string key_prefix;
   /// How long a lease lasts that is not renewed.
-  std::chrono::milliseconds ttl = limits::kRedisLockTtl;
+  std::chrono::milliseconds ttl = kRedisLockTtl;
 };
 
 /// The lock of a kb as a key in Redis whose value names this acquisition and no other. While the
