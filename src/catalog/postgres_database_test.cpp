@@ -1,10 +1,8 @@
 #include "catalog/postgres_database.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <latch>
@@ -12,6 +10,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "base/testing/loopback.h"
 #include "base/unique_fd.h"
 #include "catalog/testing/postgres_server.h"
 
@@ -34,32 +33,19 @@ constexpr std::array<SqlText, 2> kBrokenSchema = {
 /// Where a server should listen: it takes connections and says nothing.
 class SilentListener {
  public:
-  SilentListener() {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    STRATA_CHECK(::bind(socket_.get(), generic, size) == 0);
-    STRATA_CHECK(::listen(socket_.get(), 8) == 0);
-    STRATA_CHECK(::getsockname(socket_.get(), generic, &size) == 0);
-    port_ = ntohs(address.sin_port);
-  }
-
   std::string url() const {
-    return "postgresql://ada:p%40s%2Fw@127.0.0.1:" + std::to_string(port_) +
+    return "postgresql://ada:p%40s%2Fw@127.0.0.1:" + std::to_string(listener_.port()) +
            "/strata?sslmode=disable&gssencmode=disable";
   }
   /// The next who connects; waits for it.
-  UniqueFd accept() { return UniqueFd(::accept(socket_.get(), nullptr, nullptr)); }
+  UniqueFd accept() { return listener_.accept(); }
   bool somebody_waits() const {
-    pollfd waiting{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    pollfd waiting{.fd = listener_.fd(), .events = POLLIN, .revents = 0};
     return ::poll(&waiting, 1, 0) == 1;
   }
 
  private:
-  const UniqueFd socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  int port_ = 0;
+  const LoopbackListener listener_;
 };
 
 class PostgresDatabaseTest : public testing::Test {

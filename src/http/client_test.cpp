@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/testing/loopback.h"
 #include "http/test_support.h"
 
 namespace strata::http {
@@ -32,34 +33,23 @@ std::unique_ptr<Client> client_of(std::uint16_t port,
 /// number, from 0, one after the other, and is closed when that returns.
 class ScriptedServer {
  public:
-  explicit ScriptedServer(int connections, std::function<void(int fd, int number)> serve)
-      : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    EXPECT_EQ(::bind(listener_.get(), generic, size), 0);
-    EXPECT_EQ(::listen(listener_.get(), 8), 0);
-    EXPECT_EQ(::getsockname(listener_.get(), generic, &size), 0);
-    port_ = ntohs(address.sin_port);
+  explicit ScriptedServer(int connections, std::function<void(int fd, int number)> serve) {
     thread_ = std::thread([this, connections, serve = std::move(serve)] {
       for (int number = 0; number < connections; ++number) {
-        const UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        const UniqueFd fd = listener_.accept();
         serve(fd.get(), number);
       }
-      listener_.reset();
+      listener_.close();
     });
   }
   ScriptedServer(const ScriptedServer&) = delete;
   ScriptedServer& operator=(const ScriptedServer&) = delete;
   ~ScriptedServer() { thread_.join(); }
 
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const { return listener_.port(); }
 
  private:
-  UniqueFd listener_;
-  std::uint16_t port_ = 0;
+  LoopbackListener listener_;
   std::thread thread_;
 };
 

@@ -1,14 +1,13 @@
 #include "lock/redis_client.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <optional>
 #include <thread>
 
+#include "base/testing/loopback.h"
 #include "base/unique_fd.h"
 #include "io/testing/expect.h"
 #include "lock/testing/redis_test.h"
@@ -140,27 +139,19 @@ TEST_F(RedisClientTest, ManyThreadsMayUseOne) {
 /// Takes one connection and answers its first command so.
 class OneAnswer {
  public:
-  explicit OneAnswer(std::string answer) : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    address_.sin_family = AF_INET;
-    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    auto* const raw = reinterpret_cast<sockaddr*>(&address_);
-    socklen_t size = sizeof(address_);
-    EXPECT_EQ(::bind(listener_.get(), raw, size), 0);
-    EXPECT_EQ(::getsockname(listener_.get(), raw, &size), 0);
-    EXPECT_EQ(::listen(listener_.get(), 1), 0);
+  explicit OneAnswer(std::string answer) {
     thread_ = std::jthread([this, answer = std::move(answer)] {
-      const UniqueFd peer(::accept(listener_.get(), nullptr, nullptr));
+      const UniqueFd peer = listener_.accept();
       std::array<char, 256> asked{};
       EXPECT_GT(::recv(peer.get(), asked.data(), asked.size(), 0), 0);
       EXPECT_EQ(::send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
                 static_cast<ssize_t>(answer.size()));
     });
   }
-  std::uint16_t port() const { return ntohs(address_.sin_port); }
+  std::uint16_t port() const { return listener_.port(); }
 
  private:
-  UniqueFd listener_;
-  sockaddr_in address_{};
+  LoopbackListener listener_;
   std::jthread thread_;
 };
 

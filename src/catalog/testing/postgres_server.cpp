@@ -1,22 +1,15 @@
 #include "catalog/testing/postgres_server.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <libpq-fe.h>
 #include <pwd.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <sstream>
 #include <system_error>
 #include <thread>
@@ -25,7 +18,8 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/ids.h"
-#include "base/unique_fd.h"
+#include "base/testing/child_program.h"
+#include "base/testing/loopback.h"
 
 namespace strata::catalog {
 namespace {
@@ -67,30 +61,6 @@ void give_to_unprivileged_user(const std::string& path) {
   const passwd* user = ::getpwnam(kUnprivilegedUser.data());
   STRATA_CHECK(user != nullptr);
   STRATA_CHECK(::chown(path.c_str(), user->pw_uid, user->pw_gid) == 0);
-}
-
-std::uint16_t free_port() {
-  const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  STRATA_CHECK(::bind(listener.get(), generic, size) == 0);
-  STRATA_CHECK(::getsockname(listener.get(), generic, &size) == 0);
-  return ntohs(address.sin_port);
-}
-
-/// How it ended, or nothing while it runs.
-std::optional<int> ended(pid_t pid, int options) {
-  int status = 0;
-  pid_t waited = 0;
-  do {
-    waited = ::waitpid(pid, &status, options);
-  } while (waited < 0 && errno == EINTR);
-  STRATA_CHECK(waited >= 0);
-  if (waited == 0) return std::nullopt;
-  return status;
 }
 
 }  // namespace
@@ -155,23 +125,7 @@ pid_t PostgresServer::spawn(const std::vector<std::string>& command,
                             std::string_view death_signal) const {
   std::vector<std::string> words = guarded(death_signal);
   words.insert(words.end(), command.begin(), command.end());
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  const std::string log = folder_ + "/log";
-
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
-                                     O_WRONLY | O_CREAT | O_APPEND, 0600);
-  ::posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  pid_t pid = 0;
-  const int error =
-      ::posix_spawnp(&pid, words.front().c_str(), &actions, nullptr, arguments.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  STRATA_CHECK(error == 0);
-  return pid;
+  return start_program(std::move(words), folder_ + "/log");
 }
 
 Error PostgresServer::failed_to(std::string_view what) const {
@@ -188,7 +142,7 @@ Result<void> PostgresServer::initialize() {
              "--no-sync", "--no-instructions", "--auth-local=trust", "--auth-host=scram-sha-256",
              "--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US"},
             "KILL");
-  if (ended(pid, 0) != 0) return failed_to("initialize its folder");
+  if (wait_for_end(pid) != 0) return failed_to("initialize its folder");
   return {};
 }
 
@@ -221,7 +175,7 @@ Result<void> PostgresServer::start_at(std::uint16_t port) {
   const std::string ping = fmt::format("host={} port={} connect_timeout=2", folder_, port);
   const SteadyTime deadline = SystemClock().steady() + kStartWait;
   while (SystemClock().steady() < deadline) {
-    if (ended(pid_, WNOHANG)) {
+    if (ended(pid_)) {
       pid_ = 0;
       return failed_to("start");
     }
@@ -235,7 +189,7 @@ Result<void> PostgresServer::start_at(std::uint16_t port) {
 void PostgresServer::stop() {
   if (pid_ == 0) return;
   static_cast<void>(::kill(pid_, SIGQUIT));
-  ended(pid_, 0);
+  wait_for_end(pid_);
   pid_ = 0;
 }
 

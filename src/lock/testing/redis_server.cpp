@@ -1,24 +1,18 @@
 #include "lock/testing/redis_server.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <spawn.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <thread>
-#include <vector>
 
 #include "base/check.h"
 #include "base/ids.h"
-#include "base/unique_fd.h"
+#include "base/testing/child_program.h"
+#include "base/testing/loopback.h"
 #include "lock/redis_client.h"
 
 namespace strata::lock {
@@ -27,29 +21,6 @@ namespace {
 constexpr std::string_view kProgram = "redis-server";
 constexpr std::chrono::milliseconds kTick{10};
 constexpr int kTriesMax = 100;
-
-std::uint16_t find_free_port() {
-  const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* const raw = reinterpret_cast<sockaddr*>(&address);
-  STRATA_CHECK(::bind(listener.get(), raw, size) == 0);
-  STRATA_CHECK(::getsockname(listener.get(), raw, &size) == 0);
-  return ntohs(address.sin_port);
-}
-
-/// Looked for in PATH.
-pid_t spawn(std::vector<std::string> command) {
-  std::vector<char*> arguments;
-  for (std::string& argument : command) arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
-  pid_t pid = -1;
-  STRATA_CHECK(::posix_spawnp(&pid, arguments[0], nullptr, nullptr, arguments.data(), environ) ==
-               0);
-  return pid;
-}
 
 }  // namespace
 
@@ -66,7 +37,7 @@ RedisServer::RedisServer() {
   std::signal(SIGPIPE, SIG_IGN);  // as in the server (RedisConnection)
   address_ = {.host = "127.0.0.1", .password = random_hex(8)};
   for (int tries = 0; pid_ < 0 && tries < kTriesMax; ++tries) {
-    address_.port = find_free_port();
+    address_.port = free_port();
     try_start();
   }
   STRATA_CHECK(pid_ >= 0);
@@ -84,8 +55,7 @@ void RedisServer::start() {
 void RedisServer::stop() {
   if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  wait_for_end(pid_);
   pid_ = -1;
 }
 
@@ -93,10 +63,11 @@ void RedisServer::pause() { STRATA_CHECK(::kill(pid_, SIGSTOP) == 0); }
 void RedisServer::resume() { STRATA_CHECK(::kill(pid_, SIGCONT) == 0); }
 
 bool RedisServer::try_start() {
-  pid_ = spawn({"setpriv", "--pdeathsig", "KILL", std::string(kProgram), "--bind", address_.host,
-                "--port", std::to_string(address_.port), "--requirepass", address_.password,
-                "--dir", folder_.path(), "--logfile", folder_.path() + "/log", "--save", "",
-                "--appendonly", "no"});
+  pid_ = start_program(
+      {"setpriv", "--pdeathsig", "KILL", std::string(kProgram), "--bind", address_.host, "--port",
+       std::to_string(address_.port), "--requirepass", address_.password, "--dir", folder_.path(),
+       "--save", "", "--appendonly", "no"},
+      folder_.path() + "/log");
   // With our password it can only be ours that answers.
   RedisClient client(address_);
   while (!has_ended()) {
@@ -107,7 +78,7 @@ bool RedisServer::try_start() {
 }
 
 bool RedisServer::has_ended() {
-  if (::waitpid(pid_, nullptr, WNOHANG) == 0) return false;
+  if (!ended(pid_)) return false;
   pid_ = -1;
   return true;
 }
