@@ -38,16 +38,10 @@ Result<std::uint64_t> AnswerFile::size() const {
 
 Result<std::string> AnswerFile::read(std::uint64_t offset, std::size_t size) const {
   std::string bytes(size, '\0');
-  std::size_t got = 0;
-  while (got < size) {
-    const ssize_t part =
-        ::pread(fd_.get(), bytes.data() + got, size - got, static_cast<off_t>(offset + got));
-    if (part < 0 && errno == EINTR) continue;
-    if (part < 0) return failed("pread");
-    if (part == 0) break;
-    got += static_cast<std::size_t>(part);
-  }
-  bytes.resize(got);
+  // From memory: nothing to be interrupted at.
+  const ssize_t got = ::pread(fd_.get(), bytes.data(), size, static_cast<off_t>(offset));
+  if (got < 0) return failed("pread");
+  bytes.resize(static_cast<std::size_t>(got));
   return bytes;
 }
 

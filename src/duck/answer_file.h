@@ -22,7 +22,7 @@ class AnswerFile {
   std::string path() const;
   /// kInternal: the kernel cannot say.
   Result<std::uint64_t> size() const;
-  /// Up to `size` bytes from `offset`; fewer only at the end.
+  /// Up to `size` bytes from `offset`; none only at the end.
   Result<std::string> read(std::uint64_t offset, std::size_t size) const;
   /// Gives the memory back.
   void clear();

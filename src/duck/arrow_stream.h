@@ -19,9 +19,11 @@ namespace strata::duck {
 /// metadata version V5 (https://arrow.apache.org/docs/format/Columnar.html, "IPC Streaming
 /// Format"). The types are those of DuckDB's export to Arrow's C data interface.
 ///
-/// `result` outlives the writer. kInternal: the engine gave a type or a layout that is not one of
-/// ours; export_cast() leaves none such.
+/// `result` outlives the writer; `memory_bytes` is what a query may take, for the words of
+/// kOutOfMemory, with which the writer fails on a chunk that does not fit. kInternal: the engine
+/// gave a type or a layout that is not one of ours; export_cast() leaves none such.
 Result<std::unique_ptr<AnswerWriter>> make_arrow_stream(QueryResult& result,
-                                                        const std::vector<RenderedColumn>& columns);
+                                                        const std::vector<RenderedColumn>& columns,
+                                                        std::uint64_t memory_bytes);
 
 }  // namespace strata::duck

@@ -363,7 +363,7 @@ Result<void> WorkerSession::write_rows(ResultFormat format, QueryResult& result,
     RowRenderer renderer(format, columns);
     return write_pieces(renderer, rows, kRowsPerLook, failed, watch, answer);
   }
-  STRATA_ASSIGN_OR_RETURN(const auto stream, make_arrow_stream(result, columns));
+  STRATA_ASSIGN_OR_RETURN(const auto stream, make_arrow_stream(result, columns, memory_bytes_));
   return write_pieces(*stream, rows, duckdb_vector_size(), failed, watch, answer);
 }
 
@@ -381,11 +381,7 @@ Result<void> WorkerSession::write_pieces(AnswerWriter& writer, RowSource& rows,
       if (watch.expired()) return failed("");
       const std::uint64_t end = std::min(begin + rows_per_step, some->count);
       const std::size_t size_before = piece.size();
-      const auto appended = writer.append_rows(some->chunk.get(), begin, end, piece);
-      if (!appended && appended.error().code == Code::kOutOfMemory) {
-        return out_of_memory_error(memory_bytes_, appended.error().detail);
-      }
-      STRATA_RETURN_IF_ERROR(appended);
+      STRATA_RETURN_IF_ERROR(writer.append_rows(some->chunk.get(), begin, end, piece));
       bytes += piece.size() - size_before;
       if (bytes > memory_bytes_) {
         return out_of_memory_error(memory_bytes_, "the rendered rows alone are larger");

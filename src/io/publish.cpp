@@ -70,6 +70,17 @@ std::size_t index_of_shard(std::string_view name) {
 
 std::string data_name_of(const BatchId& id) { return id.str() + std::string(kBatchSuffix); }
 
+/// Whose a staging folder is: that of a process which holds its lock, or let go of it by ending.
+enum class Owner : std::uint8_t { kUnknown, kLives, kEnded };
+Owner look_at_owner(FileSystem& fs, Entry staging) {
+  const auto folder = fs.open_directory_at(staging);
+  // A look must not make the lock's file: without one there is nothing to hold.
+  if (!folder || !fs.stat({**folder, kLockName})) return Owner::kUnknown;
+  const auto lock = fs.try_lock({**folder, kLockName});
+  if (lock) return Owner::kEnded;
+  return lock.error().code == Code::kBusy ? Owner::kLives : Owner::kUnknown;
+}
+
 }  // namespace
 
 std::string Publisher::shard_of(const BatchId& id) { return sha256_hex(id.str()).substr(0, 2); }
@@ -523,11 +534,7 @@ Result<std::vector<std::string>> Publisher::ended_processes() {
   std::vector<std::string> ended;
   for (const DirEntry& entry : entries) {
     if (entry.type != FileType::kDirectory || entry.name == options_.process) continue;
-    const auto folder = fs_.open_directory_at({*tmp_, entry.name});
-    if (!folder) continue;
-    // A look must not make the lock's file: without one there is nothing to hold.
-    if (!fs_.stat({**folder, kLockName})) continue;
-    if (fs_.try_lock({**folder, kLockName})) ended.push_back(entry.name);
+    if (look_at_owner(fs_, {*tmp_, entry.name}) == Owner::kEnded) ended.push_back(entry.name);
   }
   return ended;
 }
@@ -629,11 +636,7 @@ Result<std::optional<std::string>> living_process(FileSystem& fs, const Director
   STRATA_ASSIGN_OR_RETURN(const auto entries, fs.list(tmp));
   for (const DirEntry& entry : entries) {
     if (entry.type != FileType::kDirectory) continue;
-    const auto folder = fs.open_directory_at({tmp, entry.name});
-    // A look must not make the lock's file: without one there is nothing to hold.
-    if (!folder || !fs.stat({**folder, kLockName})) continue;
-    const auto lock = fs.try_lock({**folder, kLockName});
-    if (!lock && lock.error().code == Code::kBusy) return entry.name;
+    if (look_at_owner(fs, {tmp, entry.name}) == Owner::kLives) return entry.name;
   }
   return std::nullopt;
 }

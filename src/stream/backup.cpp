@@ -239,7 +239,8 @@ Result<void> Backup::knowledgebase(const io::Directory& from, const io::Director
   STRATA_RETURN_IF_ERROR(fs_.sync_directory(*strata_to));
   STRATA_RETURN_IF_ERROR(take_newest_generation(from, to));
   // One in PostgreSQL is backed up there; either can be made again from the folders.
-  if (fs_.stat({from, kCatalogFile})) {
+  const auto catalog = fs_.stat({from, kCatalogFile});
+  if (catalog || catalog.error().code != Code::kNotFound) {
     STRATA_RETURN_IF_ERROR(catalog::back_up_sqlite(fmt::format("{}/{}", from.path(), kCatalogFile),
                                                    fmt::format("{}/{}", to.path(), kCatalogFile)));
   }

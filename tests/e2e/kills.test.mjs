@@ -19,8 +19,8 @@ const kClients = 8;
 const kRowsOfBatch = 3;
 /// The checker reads a stream in one query, which holds every file's footer in memory.
 const kRoundsOfRoot = 25;
-/// Short beside a send, so that a kill meets sends whatever the number of rounds is; and so many are
-/// on their way to the one that is killed.
+/// Short beside a send, so that a kill meets sends whatever the number of rounds is; so many are on
+/// their way to the one that is killed.
 const kRestMilliseconds = 4;
 const kSendsMet = 2;
 const kLifeMillisecondsMax = 250;
