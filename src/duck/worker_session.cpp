@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -331,7 +332,11 @@ Result<QueryAnswer> WorkerSession::run_checked(duckdb_connection connection,
   // Nothing leaves the worker before the last row wanted is written, so an error on the way is
   // still an error and never a short answer.
   RowSource rows(result, request.rows_max, failed);
-  STRATA_RETURN_IF_ERROR(write_rows(request.format, result, rows, columns, failed, watch, answer));
+  if (auto done = write_rows(request.format, result, rows, columns, failed, watch, answer); !done) {
+    const bool hides_reason = done.error().code == Code::kTimeout && !watch.expired();
+    if (!hides_reason) return std::move(done).error();
+    return reason_of(statement, failed, watch);
+  }
   for (const RenderedColumn& column : columns) {
     answer.head.columns.push_back({.name = column.name, .type = column.type.name});
   }
@@ -339,6 +344,26 @@ Result<QueryAnswer> WorkerSession::run_checked(duckdb_connection connection,
   answer.head.truncated = rows.truncated();
   answer.head.tables = std::move(checked.tables);
   return answer;
+}
+
+/// When one of the engine's threads fails it interrupts the others, and a stream may tell of that
+/// interrupt instead of the failure. Run again with nobody who holds up the stream, it nearly
+/// always tells the reason.
+Error WorkerSession::reason_of(const Statement& statement, const RowSource::Failure& failed,
+                               const QueryWatch& watch) {
+  constexpr int kTries = 10;
+  for (int tries = 0; tries < kTries; ++tries) {
+    QueryResult result;
+    if (duckdb_execute_prepared_streaming(statement.get(), result.get()) == DuckDBError) {
+      return failed(result.error());
+    }
+    RowSource rows(result, std::numeric_limits<std::uint64_t>::max(), failed);
+    auto some = rows.next();
+    while (some && *some) some = rows.next();
+    if (some) continue;  // it went well this time
+    if (some.error().code != Code::kTimeout || watch.expired()) return std::move(some).error();
+  }
+  return engine_failed_error("interrupted by a failure that it did not tell");
 }
 
 Result<std::vector<RenderedColumn>> WorkerSession::describe_columns(

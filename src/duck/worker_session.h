@@ -69,6 +69,8 @@ class WorkerSession {
 
   Result<QueryAnswer> run_checked(duckdb_connection connection, const QueryRequest& request,
                                   QueryWatch& watch);
+  Error reason_of(const Statement& statement, const RowSource::Failure& failed,
+                  const QueryWatch& watch);
   /// `names` in the answer, and the types of `statement`'s columns there.
   Result<std::vector<RenderedColumn>> describe_columns(duckdb_prepared_statement statement,
                                                        std::vector<std::string> names);

@@ -231,6 +231,19 @@ test('what cannot be written whole is an error, never a part', async () => {
   }
 });
 
+// One of the engine's threads fails and interrupts the one that is read from.
+test('a statement that fails in the middle is never told as one that took too long', async () => {
+  const sql = `SELECT i, CAST(CASE WHEN i = 199999 THEN 'x' ELSE '1' END AS INTEGER) AS n
+               FROM range(200000) r(i)`;
+  for (const accept of ['application/json', ...kFormats]) {
+    const codes = new Set();
+    for (let n = 0; n < 25; ++n) {
+      codes.add((await ask(sql, accept, { max_rows: 1_000_000, timeout_ms: 60_000 })).json.code);
+    }
+    assert.deepEqual([...codes], ['sql_error'], accept);
+  }
+});
+
 test('larger than a query may be: told so, and the worker lives on', {
   skip: process.env.STRATA_SANITIZED === '1' && 'sanitizers need the address space',
 }, async () => {
