@@ -8,6 +8,7 @@
 #include <ostream>
 #include <string>
 
+#include "app/failure.h"
 #include "io/posix_file_system.h"
 #include "stream/backup.h"
 
@@ -48,8 +49,7 @@ class BackupCommand final : public cli::Command {
   }
 
   static cli::ExitCode fail(cli::CommandContext& context, const Error& error) {
-    *context.err << "strata backup: " << error.message << '\n';
-    if (!error.detail.empty()) *context.err << "  " << error.detail << '\n';
+    print_failure(*context.err, "backup", error);
     return cli::ExitCode::kUsage;
   }
 };

@@ -10,6 +10,7 @@
 
 #include "app/backup_command.h"
 #include "app/config.h"
+#include "app/failure.h"
 #include "app/offline_tokens.h"
 #include "app/root_command.h"
 #include "app/serve.h"
@@ -25,8 +26,7 @@ namespace {
 void run_serve(const ServeOptions& options, cli::CommandContext& context) {
   const auto served = serve(options);
   if (served) return;
-  *context.err << "strata serve: " << served.error().message << '\n';
-  if (!served.error().detail.empty()) *context.err << "  " << served.error().detail << '\n';
+  print_failure(*context.err, "serve", served.error());
   context.exit_code =
       served.error().code == Code::kBadRequest ? cli::ExitCode::kUsage : cli::ExitCode::kRefused;
 }

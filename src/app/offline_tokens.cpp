@@ -19,15 +19,8 @@ constexpr std::string_view kPath = "/tokens";
 /// try the disk out and clear DEGRADED.
 Result<std::unique_ptr<io::Directory>> open_root(io::FileSystem& fs, const Clock& clock,
                                                  const std::string& data, bool make) {
-  auto directory = fs.open_directory(data);
-  const Result<void> is_root = directory ? kb::check_root(fs, **directory) : directory.error();
-  if (is_root) return directory;
-  if (is_root.error().code != Code::kNotFound) return is_root.error();
-  if (!make) {
-    return make_error(Code::kNotFound,
-                      "There is no Strata root there: name the folder that `strata serve` has as "
-                      "--data.");
-  }
+  auto directory = kb::open_root_directory(fs, data);
+  if (directory || directory.error().code != Code::kNotFound || !make) return directory;
   STRATA_RETURN_IF_ERROR(kb::Root::open(fs, clock, {.path = data}));
   return fs.open_directory(data);
 }

@@ -4,14 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <initializer_list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "app/failure.h"
 #include "catalog/postgres_catalog.h"
 #include "catalog/sqlite_catalog.h"
 #include "io/posix_file_system.h"
@@ -65,18 +66,25 @@ Result<void> copy_list(catalog::RootCatalog& from, catalog::RootCatalog& to) {
   return {};
 }
 
+/// What the command line may say for one of `kinds`.
+template <typename Kinds, typename Kind>
+std::vector<std::string> names_of(const Kinds& kinds, std::string_view (*name)(Kind)) {
+  std::vector<std::string> names;
+  for (const Kind kind : kinds) names.emplace_back(name(kind));
+  return names;
+}
+
 class RootSetCommand final : public cli::Command {
  public:
   std::string data = "./strata-data";
   std::string postgres;
-  std::optional<LockKind> lock;
-  std::optional<CatalogKind> catalog;
+  std::string lock;     // empty: as it is
+  std::string catalog;  // likewise
 
   cli::ExitCode run(cli::CommandContext& context) override {
     const auto changed = set(*context.clock);
     if (!changed) {
-      *context.err << "strata root set: " << changed.error().message << '\n';
-      if (!changed.error().detail.empty()) *context.err << "  " << changed.error().detail << '\n';
+      print_failure(*context.err, "root set", changed.error());
       return cli::ExitCode::kUsage;
     }
     const bool redis = changed->lock == LockKind::kRedis;
@@ -90,31 +98,26 @@ class RootSetCommand final : public cli::Command {
 
  private:
   Result<kb::RootIdentity> set(const Clock& clock) const {
-    if (!lock && !catalog) {
+    if (lock.empty() && catalog.empty()) {
       return make_error(Code::kBadRequest, "Name what to set: --lock or --catalog.");
     }
     const auto fs = io::make_posix_file_system();
-    const auto root = fs->open_directory(data);
-    if (!root) {
-      return make_error(Code::kNotFound,
-                        "There is no Strata root there: name the folder that `strata serve` has as "
-                        "--data.");
-    }
-    STRATA_RETURN_IF_ERROR(kb::check_root(*fs, **root));
-    STRATA_ASSIGN_OR_RETURN(auto identity, kb::read_root_identity(*fs, **root));
-    STRATA_ASSIGN_OR_RETURN(const auto process, running_process(*fs, **root));
+    STRATA_ASSIGN_OR_RETURN(const auto root, kb::open_root_directory(*fs, data));
+    STRATA_ASSIGN_OR_RETURN(const auto identity, kb::read_root_identity(*fs, *root));
+    STRATA_ASSIGN_OR_RETURN(const auto process, running_process(*fs, *root));
     if (process) {
       return make_error(
           Code::kConflict,
           fmt::format("Process {} runs on this root: stop every node first.", *process));
     }
     kb::RootIdentity wanted = *identity;
-    wanted.lock = lock.value_or(wanted.lock);
-    wanted.catalog = catalog.value_or(wanted.catalog);
+    // The command line has been checked.
+    wanted.lock = kb::parse_lock_kind(lock).value_or(wanted.lock);
+    wanted.catalog = kb::parse_catalog_kind(catalog).value_or(wanted.catalog);
     if (wanted.catalog != identity->catalog) {
       STRATA_RETURN_IF_ERROR(move_catalog(clock, wanted.catalog));
     }
-    STRATA_RETURN_IF_ERROR(kb::replace_root_identity(*fs, **root, wanted));
+    STRATA_RETURN_IF_ERROR(kb::replace_root_identity(*fs, *root, wanted));
     return wanted;
   }
 
@@ -142,18 +145,14 @@ void add_root_command(CLI::App& app, cli::CommandContext& context) {
   CLI::App* root = app.add_subcommand("root", "The root folder itself, while no node runs on it");
   root->require_subcommand(1);
   CLI::App* set = root->add_subcommand("set", "Change what the nodes of a root share");
-  const std::map<std::string, LockKind> locks{{"file", LockKind::kFile},
-                                              {"redis", LockKind::kRedis}};
-  const std::map<std::string, CatalogKind> catalogs{{"sqlite", CatalogKind::kSqlite},
-                                                    {"postgres", CatalogKind::kPostgres}};
   set->add_option(
          "--lock", command.lock,
          "What orders the nodes that publish views: file for one machine, redis for several")
-      ->transform(CLI::CheckedTransformer(locks))
+      ->check(CLI::IsMember(names_of(kb::kLockKinds, kb::lock_kind_name)))
       ->type_name("file|redis");
   set->add_option("--catalog", command.catalog,
                   "Where the list of knowledgebases is; its rows are taken along")
-      ->transform(CLI::CheckedTransformer(catalogs))
+      ->check(CLI::IsMember(names_of(kb::kCatalogKinds, kb::catalog_kind_name)))
       ->type_name("sqlite|postgres");
   set->add_option("--postgres", command.postgres, "With --catalog: the PostgreSQL of the root")
       ->envname("STRATA_POSTGRES")

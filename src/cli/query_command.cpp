@@ -2,6 +2,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <cerrno>
@@ -10,6 +12,9 @@
 #include <filesystem>
 #include <fstream>
 #include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/limits.h"
 #include "cli/commands.h"
@@ -22,6 +27,27 @@ namespace {
 
 // Beyond the query's own deadline, for its answer to arrive.
 constexpr std::chrono::seconds kAnswerSlack{30};
+
+struct Format {
+  std::string_view name;
+  std::string_view media_type;
+  bool is_streamed;  // the server's bytes as they come; else the answer is read before it is shown
+  bool is_binary;
+};
+constexpr std::array kFormats = {
+    Format{"table", "application/json", false, false},
+    Format{"csv", "text/csv", true, false},
+    Format{"ndjson", "application/x-ndjson", true, false},
+    Format{"json", "application/json", false, false},
+    Format{"parquet", "application/vnd.apache.parquet", true, true},
+    Format{"arrow", "application/vnd.apache.arrow.stream", true, true},
+};
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const Format& format : kFormats) names.emplace_back(format.name);
+  return names;
+}
 
 // Where the answer goes. A file gets its name only when all of the answer is in it: until then an
 // older one stays as it was, and a process that dies leaves nothing that looks whole.
@@ -140,6 +166,8 @@ struct QueryCommand final : Command {
   ExitCode run(CommandContext& context) override;
 
  private:
+  // The command line has been checked.
+  const Format& chosen() const { return *std::ranges::find(kFormats, format, &Format::name); }
   http::ClientRequest request(const Endpoint& endpoint) const;
   std::chrono::milliseconds answer_timeout() const;
   ExitCode whole(CommandContext& context, http::Client& client, const Endpoint& endpoint,
@@ -170,13 +198,8 @@ http::ClientRequest QueryCommand::request(const Endpoint& endpoint) const {
                            .target = strata_path(kb, "/query"),
                            .headers = endpoint.identity,
                            .body = boost::json::serialize(body)};
-  const std::string accept = format == "csv"       ? "text/csv"
-                             : format == "ndjson"  ? "application/x-ndjson"
-                             : format == "parquet" ? "application/vnd.apache.parquet"
-                             : format == "arrow"   ? "application/vnd.apache.arrow.stream"
-                                                   : "application/json";
   sent.headers.emplace_back("Content-Type", "application/json");
-  sent.headers.emplace_back("Accept", accept);
+  sent.headers.emplace_back("Accept", chosen().media_type);
   return sent;
 }
 
@@ -206,7 +229,7 @@ ExitCode QueryCommand::whole(CommandContext& context, http::Client& client,
              output);
 }
 
-// csv, ndjson, parquet and arrow: the server's bytes as they come.
+// The server's bytes as they come.
 ExitCode QueryCommand::streamed(CommandContext& context, http::Client& client,
                                 const Endpoint& endpoint, Output& output) const {
   LastLine last_line;
@@ -236,8 +259,7 @@ ExitCode QueryCommand::end(CommandContext& context, bool cut, Output& output) co
 }
 
 ExitCode QueryCommand::run(CommandContext& context) {
-  const bool is_binary = format == "parquet" || format == "arrow";
-  if (is_binary && output_file.empty() && context.out_is_terminal) {
+  if (chosen().is_binary && output_file.empty() && context.out_is_terminal) {
     return report_usage(
         context,
         make_error(Code::kBadRequest, fmt::format("--format {} is not for a terminal: name a file "
@@ -249,9 +271,7 @@ ExitCode QueryCommand::run(CommandContext& context) {
   auto client = context.connect(endpoint->url, answer_timeout());
   if (!client) return report_usage(context, client.error());
   Output output(*context.out, output_file);
-  if (format == "csv" || format == "ndjson" || is_binary) {
-    return streamed(context, **client, *endpoint, output);
-  }
+  if (chosen().is_streamed) return streamed(context, **client, *endpoint, output);
   return whole(context, **client, *endpoint, output);
 }
 
@@ -267,7 +287,7 @@ void add_query_command(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--format", fields->format,
                    "table (the default), csv, ndjson, json, parquet or arrow (an IPC stream)")
-      ->check(CLI::IsMember({"table", "csv", "ndjson", "json", "parquet", "arrow"}));
+      ->check(CLI::IsMember(format_names()));
   command
       ->add_option("-o,--output", fields->output_file,
                    "write the answer there, if all of it arrives")

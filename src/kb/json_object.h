@@ -9,6 +9,9 @@
 /// Reading and writing the small JSON files of this folder; private to it.
 namespace strata::kb {
 
+/// Nothing larger is one of them.
+inline constexpr std::uint64_t kSmallFileBytesMax = 64ULL * 1024;
+
 /// Nothing where `bytes` are not one JSON object.
 std::optional<boost::json::object> parse_object(std::string_view bytes);
 /// Nothing where `key` is missing or of another kind.

@@ -30,7 +30,6 @@ constexpr std::string_view kCatalogFile = "catalog.sqlite";
 constexpr std::string_view kStagingFolder = "staging";
 constexpr std::string_view kFileBackend = "file";
 constexpr std::string_view kPostgresBackend = "postgres";
-constexpr std::uint64_t kSmallFileBytesMax = 64ULL * 1024;
 
 /// What kb.json holds. The settings are read by those who use them.
 struct Identity {

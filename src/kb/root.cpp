@@ -21,12 +21,10 @@ namespace {
 
 constexpr std::string_view kDegradedFile = "DEGRADED";
 constexpr std::string_view kCatalogFile = "strata.sqlite";
-constexpr std::uint64_t kSmallFileBytesMax = 64ULL * 1024;
 constexpr std::size_t kNodeBytesMax = 63;
 constexpr std::size_t kBootBytes = 4;
 constexpr std::chrono::seconds kDegradedLookEvery{1};
 constexpr std::uint64_t kKibibyte = 1024;
-constexpr std::string_view kCannotOpen = "The root folder could not be opened";
 
 Result<void> check_node(std::string_view node) {
   const auto alphanumeric = [](char c) {
@@ -53,7 +51,7 @@ Result<std::string> canonical(const std::string& path) {
   std::error_code error;
   std::filesystem::path absolute = std::filesystem::absolute(path, error);
   if (!error) absolute = std::filesystem::weakly_canonical(absolute, error);
-  if (error) return failed_to(kCannotOpen, make_error(Code::kIo, error.message(), path));
+  if (error) return failed_to(kCannotOpenRoot, make_error(Code::kIo, error.message(), path));
   std::string text = absolute.string();
   while (text.size() > 1 && text.ends_with('/')) text.pop_back();
   // DuckDB takes what follows a ? for a URL's arguments and looks for the .wal before it.
@@ -247,7 +245,7 @@ Result<std::unique_ptr<Root>> Root::open(io::FileSystem& fs, const Clock& clock,
   parts.node = options.node;
   parts.process = process_name(options.node);
   auto directory = open_or_make(fs, parts.path);
-  if (!directory) return failed_to(kCannotOpen, directory.error());
+  if (!directory) return failed_to(kCannotOpenRoot, directory.error());
   parts.directory = std::move(directory).value();
 
   // Before anything is written: a newer root is left as it is.
@@ -267,7 +265,7 @@ Result<std::unique_ptr<Root>> Root::open(io::FileSystem& fs, const Clock& clock,
     // Also makes strata.json durable for a process that was killed between its rename and its sync.
     auto synced = fs.sync_directory(*parts.directory);
     if (synced) synced = clear_degraded(fs, *parts.directory);
-    if (!synced) return failed_to(kCannotOpen, synced.error());
+    if (!synced) return failed_to(kCannotOpenRoot, synced.error());
     sweep_staging(fs, {*parts.directory, kRootStagedPrefix, clock.wall()});
   }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <utility>
 
 #include "base/ids.h"
@@ -15,25 +14,7 @@ namespace strata::kb {
 namespace {
 
 constexpr std::string_view kIdentityFile = "strata.json";
-constexpr std::uint64_t kSmallFileBytesMax = 64ULL * 1024;
 constexpr std::string_view kCannotWrite = "The root's strata.json could not be written";
-
-constexpr std::array kLockKinds = {LockKind::kFile, LockKind::kRedis};
-constexpr std::array kCatalogKinds = {CatalogKind::kSqlite, CatalogKind::kPostgres};
-
-std::optional<LockKind> parse_lock_kind(std::string_view name) {
-  for (const LockKind kind : kLockKinds) {
-    if (lock_kind_name(kind) == name) return kind;
-  }
-  return std::nullopt;
-}
-
-std::optional<CatalogKind> parse_catalog_kind(std::string_view name) {
-  for (const CatalogKind kind : kCatalogKinds) {
-    if (catalog_kind_name(kind) == name) return kind;
-  }
-  return std::nullopt;
-}
 
 Error another_format(std::uint64_t format) {
   return make_error(
@@ -52,6 +33,12 @@ Error unknown_kind(std::string_view what, std::string_view kind) {
                     fmt::format("This root's {} is '{}', which this program does not know: a newer "
                                 "Strata wrote it. Start that one.",
                                 what, kind));
+}
+
+Error no_root() {
+  return make_error(Code::kNotFound,
+                    "There is no Strata root there: name the folder that `strata serve` has as "
+                    "--data.");
 }
 
 std::string render_identity(const RootIdentity& identity) {
@@ -73,11 +60,25 @@ std::string_view catalog_kind_name(CatalogKind kind) {
   return kind == CatalogKind::kSqlite ? "sqlite" : "postgres";
 }
 
+std::optional<LockKind> parse_lock_kind(std::string_view name) {
+  for (const LockKind kind : kLockKinds) {
+    if (lock_kind_name(kind) == name) return kind;
+  }
+  return std::nullopt;
+}
+
+std::optional<CatalogKind> parse_catalog_kind(std::string_view name) {
+  for (const CatalogKind kind : kCatalogKinds) {
+    if (catalog_kind_name(kind) == name) return kind;
+  }
+  return std::nullopt;
+}
+
 Result<std::optional<RootIdentity>> read_root_identity(io::FileSystem& fs,
                                                        const io::Directory& root) {
   const auto bytes = fs.read({root, kIdentityFile}, kSmallFileBytesMax);
   if (!bytes && bytes.error().code == Code::kNotFound) return std::nullopt;
-  if (!bytes) return failed_to("The root folder could not be opened", bytes.error());
+  if (!bytes) return failed_to(kCannotOpenRoot, bytes.error());
   const auto object = parse_object(*bytes);
   const auto format = object ? number_at(*object, "format") : std::nullopt;
   if (format && *format != kRootFormat) return another_format(*format);
@@ -151,9 +152,16 @@ Result<void> check_means(const RootIdentity& identity, const NodeMeans& means) {
 Result<void> check_root(io::FileSystem& fs, const io::Directory& directory) {
   STRATA_ASSIGN_OR_RETURN(const auto identity, read_root_identity(fs, directory));
   if (identity) return {};
-  return make_error(Code::kNotFound,
-                    "There is no Strata root there: name the folder that `strata serve` has as "
-                    "--data.");
+  return no_root();
+}
+
+Result<std::unique_ptr<io::Directory>> open_root_directory(io::FileSystem& fs,
+                                                           const std::string& path) {
+  auto directory = fs.open_directory(path);
+  if (!directory && directory.error().code == Code::kNotFound) return no_root();
+  if (!directory) return directory;
+  STRATA_RETURN_IF_ERROR(check_root(fs, **directory));
+  return directory;
 }
 
 }  // namespace strata::kb

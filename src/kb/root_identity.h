@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,11 +17,15 @@ inline constexpr std::uint64_t kRootFormat = 1;
 /// What orders those who publish a generation of a kb's DuckDB file. One kind per root: two that do
 /// not know of each other would order nothing.
 enum class LockKind : std::uint8_t { kFile, kRedis };
+inline constexpr std::array kLockKinds = {LockKind::kFile, LockKind::kRedis};
 std::string_view lock_kind_name(LockKind kind);  // `file`, `redis`
+std::optional<LockKind> parse_lock_kind(std::string_view name);
 
 /// Where the root's own catalog is: `strata.sqlite`, or PostgreSQL.
 enum class CatalogKind : std::uint8_t { kSqlite, kPostgres };
+inline constexpr std::array kCatalogKinds = {CatalogKind::kSqlite, CatalogKind::kPostgres};
 std::string_view catalog_kind_name(CatalogKind kind);  // `sqlite`, `postgres`
+std::optional<CatalogKind> parse_catalog_kind(std::string_view name);
 
 /// What `strata.json` says. A catalog in SQLite is not named there (docs/adr/0007).
 struct RootIdentity {
@@ -57,6 +63,12 @@ Result<void> check_means(const RootIdentity& identity, const NodeMeans& means);
 /// Whether `directory` is a root that this program may read; nothing is written. kNotFound: it has
 /// no strata.json. kConflict, kIo: as read_root_identity.
 Result<void> check_root(io::FileSystem& fs, const io::Directory& directory);
+
+/// The root at `path`, checked so. kNotFound also where there is no folder.
+Result<std::unique_ptr<io::Directory>> open_root_directory(io::FileSystem& fs,
+                                                           const std::string& path);
+
+inline constexpr std::string_view kCannotOpenRoot = "The root folder could not be opened";
 
 /// Staged files of a root's own begin so.
 inline constexpr std::string_view kRootStagedPrefix = ".staged.";
