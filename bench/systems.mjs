@@ -1,9 +1,9 @@
 // The servers that are measured. Each has a fresh folder, a process, a port and streams.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ask, end, freePort, launch, mustAsk, output, until } from './processes.mjs';
+import { pythonEnvironment } from './python.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const kBodyBytesMax = 4 * 1024 * 1024;
@@ -95,17 +95,12 @@ export class Peer {
 /// A virtual environment with the peer's packages, made where it is missing. Throws where they
 /// cannot be had.
 export async function peerEnvironment() {
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  const venv = process.env.BENCH_VENV || join(cache, 'strata-bench-venv');
-  const python = join(venv, 'bin/python');
-  const imports = 'import duckdb, httptools, orjson, pyarrow, uvicorn, uvloop';
-  const isWhole = () => output(python, ['-c', imports]).then(() => true, () => false);
-  if (!await isWhole()) {
-    await output('python3', ['-m', 'venv', venv]);
-    const requirements = join(here, 'peer_requirements.txt');
-    await output(python, ['-m', 'pip', 'install', '--quiet', '-r', requirements],
-                 { timeout: 300_000 });
-  }
+  const { folder: venv, python } = await pythonEnvironment({
+    name: 'strata-bench-venv',
+    place: process.env.BENCH_VENV,
+    imports: 'import duckdb, httptools, orjson, pyarrow, uvicorn, uvloop',
+    requirements: join(here, 'peer_requirements.txt'),
+  });
   const versions = await output(python, ['-m', 'pip', 'list', '--format=freeze']);
   return { venv, versions: versions.trim().split('\n') };
 }

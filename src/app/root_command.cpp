@@ -148,12 +148,10 @@ void add_root_command(CLI::App& app, cli::CommandContext& context) {
   set->add_option(
          "--lock", command.lock,
          "What orders the nodes that publish views: file for one machine, redis for several")
-      ->check(CLI::IsMember(names_of(kb::kLockKinds, kb::lock_kind_name)))
-      ->type_name("file|redis");
+      ->check(CLI::IsMember(names_of(kb::kLockKinds, kb::lock_kind_name)));
   set->add_option("--catalog", command.catalog,
                   "Where the list of knowledgebases is; its rows are taken along")
-      ->check(CLI::IsMember(names_of(kb::kCatalogKinds, kb::catalog_kind_name)))
-      ->type_name("sqlite|postgres");
+      ->check(CLI::IsMember(names_of(kb::kCatalogKinds, kb::catalog_kind_name)));
   set->add_option("--postgres", command.postgres, "With --catalog: the PostgreSQL of the root")
       ->envname("STRATA_POSTGRES")
       ->type_name("URL");

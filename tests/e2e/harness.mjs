@@ -233,8 +233,7 @@ export class Server {
     return answer.json.columns.map(({ name }) => name);
   }
 
-  async createKb(kb) {
-    const backend = kPostgres === undefined ? 'file' : 'postgres';
+  async createKb(kb, backend = kPostgres === undefined ? 'file' : 'postgres') {
     const answer = await this.control('/knowledgebase', { id: kb, backend });
     assert.equal(answer.status, 201, answer.text);
   }

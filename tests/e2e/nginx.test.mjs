@@ -1,23 +1,26 @@
 // deploy/nginx.conf, as it is but for its ports, before two nodes on one root: what is sent to its
 // one address lands, also while one of the nodes is away.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
-import { freshFolder, missing, ndjson, repository, start, startWith, until } from './harness.mjs';
-import { freePort } from './services.mjs';
+import { test } from 'node:test';
+import { freePort } from '../../bench/processes.mjs';
+import { missing, ndjson, repository, start, startWith, until } from './harness.mjs';
+import { Service } from './services.mjs';
 
 const kNginx = '/usr/sbin/nginx';
 
-let nginx;
-after(() => nginx?.kill('SIGTERM'));
+class Nginx extends Service {
+  deathSignal = 'SIGTERM';  // its own processes end with it
+}
 
 test('one address before two nodes', { skip: missing(kNginx) }, async () => {
   const one = await startWith('demo', ['s'], { args: ['--node', 'one'] });
   const two = await start({ data: one.data, args: ['--node', 'two'] });
   const port = await freePort();
-  const folder = freshFolder();
+  const nginx = new Nginx();
+  const { folder } = nginx;
   mkdirSync(join(folder, 'tmp'));
   const site = readFileSync(join(repository, 'deploy/nginx.conf'), 'utf8')
       .replace(':8080', `:${one.port}`).replace(':8081', `:${two.port}`)
@@ -31,9 +34,6 @@ test('one address before two nodes', { skip: missing(kNginx) }, async () => {
   const checked = spawnSync(kNginx, ['-t', '-c', config, '-e', join(folder, 'errors')],
                             { encoding: 'utf8' });
   assert.equal(checked.status, 0, checked.stderr);
-  nginx = spawn('setpriv', ['--pdeathsig', 'TERM', '--', kNginx, '-c', config, '-e',
-                            join(folder, 'errors')], { stdio: 'ignore' });
-
   const base = `http://127.0.0.1:${port}/knowledgebase/demo/strata`;
   const post = async (id) => {
     const headers = { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': id };
@@ -45,13 +45,13 @@ test('one address before two nodes', { skip: missing(kNginx) }, async () => {
       return 0;
     }
   };
-  await until(async () => await post('first') === 200, 'nginx');
+  await nginx.launch([kNginx, '-c', config, '-e', join(folder, 'errors')],
+                     async () => await post('first') === 200);
   const ids = Array.from({ length: 60 }, (_, n) => `b${n}`);
-  const sent = Promise.all(ids.map(async (id, n) => {
+  await Promise.all(ids.map(async (id, n) => {
     if (n === 30) await two.kill();
     await until(async () => await post(id) === 200, id);  // a producer repeats what got no answer
   }));
-  await sent;
   const answer = await fetch(`${base}/query`, {
     method: 'POST', headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ sql: 'SELECT id, count(*) FROM raw_extracted.stream_s GROUP BY id' }),

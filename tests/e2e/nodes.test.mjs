@@ -24,11 +24,7 @@ function node(name, { data, url = postgres.database(`nodes${databases += 1}`) } 
 }
 
 const identity = (server) => JSON.parse(readFileSync(join(server.data, 'strata.json'), 'utf8'));
-const createKb = async (server, id) => {
-  const answer = await server.control('/knowledgebase', { id, backend: 'postgres' });
-  assert.equal(answer.status, 201, answer.text);
-  assert.equal(answer.json.backend, 'postgres');
-};
+const createKb = (server, id) => server.createKb(id, 'postgres');
 const ready = async (server) => (await server.get('/readyz')).json;
 const generation = async (server) => (await server.metrics())['strata_generation{kb="demo"}'];
 

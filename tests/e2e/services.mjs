@@ -5,9 +5,9 @@ import { spawn, spawnSync } from 'node:child_process';
 import {
   chownSync, closeSync, existsSync, openSync, readFileSync, readdirSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { freePort } from '../../bench/processes.mjs';
 import { freshFolder, missing, until } from './harness.mjs';
 
 export const kPassword = "it's:a/pass@word";
@@ -26,13 +26,6 @@ const postgresPrograms = () => (existsSync(kPrograms) ? readdirSync(kPrograms) :
 /// Why tests that need them are skipped: false where both are there.
 export const servicesMissing = missing(postgresPrograms() ?? kPrograms) || missing(kRedis);
 
-export const freePort = () => new Promise((resolve) => {
-  const listener = createServer().listen(0, '127.0.0.1', () => {
-    const { port } = listener.address();
-    listener.close(() => resolve(port));
-  });
-});
-
 /// postgres does not run as root.
 const asNobody = process.getuid() === 0
   ? ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups', '--'] : [];
@@ -44,10 +37,16 @@ function run(command, options = {}) {
   return stdout;
 }
 
-class Service {
-  /// Runs `command` until it is killed, and answers when `answers` says that it serves.
-  async launch(command, answers) {
-    const [program, ...args] = ['setpriv', '--pdeathsig', 'KILL', '--', ...command];
+/// A program that serves while the test file runs.
+export class Service {
+  folder = freshFolder();
+  deathSignal = 'SIGKILL';  // ends it, also when this process ends
+
+  /// Runs `command` until it is killed, and answers when `answers` says that it serves. `asUser`
+  /// comes first: a change of user forgets the signal.
+  async launch(command, answers, asUser = []) {
+    const [program, ...args] = [...asUser, 'setpriv', '--pdeathsig', this.deathSignal.slice(3),
+                                '--', ...command];
     // A file: a pipe would keep this process until the last of PostgreSQL's own has ended.
     const log = join(this.folder, 'log');
     const out = openSync(log, 'a');
@@ -60,7 +59,7 @@ class Service {
     }, `${command[0]} to answer`);
   }
   kill() {
-    this.child?.kill(this.deathSignal ?? 'SIGKILL');
+    this.child?.kill(this.deathSignal);
     started.delete(this);
   }
   /// As a crash. start() may follow, on the same port.
@@ -69,9 +68,6 @@ class Service {
     this.kill();
     await ended;
   }
-  /// It hangs: what connects is taken by the kernel, and waits.
-  pause() { this.child.kill('SIGSTOP'); }
-  resume() { this.child.kill('SIGCONT'); }
 }
 
 export class Postgres extends Service {
@@ -79,7 +75,6 @@ export class Postgres extends Service {
 
   static async start() {
     const service = new Postgres();
-    service.folder = freshFolder();
     service.programs = postgresPrograms();
     service.port = await freePort();
     if (asNobody.length > 0) chownSync(service.folder, 65534, 65534);
@@ -90,11 +85,12 @@ export class Postgres extends Service {
   }
   async start() {
     await this.launch(
-        [...asNobody, join(this.programs, 'postgres'), '-D', join(this.folder, 'data'), '-p',
+        [join(this.programs, 'postgres'), '-D', join(this.folder, 'data'), '-p',
          `${this.port}`, '-k', this.folder, '-c', 'listen_addresses=127.0.0.1', '-c', 'fsync=off',
          '-c', 'shared_buffers=8MB', '-c', 'max_connections=60'],
         () => spawnSync(join(this.programs, 'pg_isready'), ['-h', '127.0.0.1', '-p', this.port])
-            .status === 0);
+            .status === 0,
+        asNobody);
   }
   /// The last answer's rows, a line each, of an administrator's statement.
   sql(statement, database = 'postgres') {
@@ -111,7 +107,6 @@ export class Postgres extends Service {
 export class Redis extends Service {
   static async start() {
     const service = new Redis();
-    service.folder = freshFolder();
     service.port = await freePort();
     service.url = `redis://:${secret}@127.0.0.1:${service.port}`;
     await service.start();

@@ -2,37 +2,24 @@
 // They come from PyPI: the first run fetches them into a virtual environment of their own; where
 // they are out of reach this is skipped and says so.
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
-import { homedir } from 'node:os';
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { output } from '../../bench/processes.mjs';
+import { pythonEnvironment } from '../../bench/python.mjs';
 import { startWith } from '../e2e/harness.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-const venv = process.env.READERS_VENV || join(cache, 'strata-readers-venv');
-const python = join(venv, 'bin/python');
-const output = async (program, args) =>
-  (await promisify(execFile)(program, args, { maxBuffer: 64 * 1024 * 1024 })).stdout;
-
-async function whyMissing() {
-  const imports = 'import chdb, polars, pyspark';
-  try {
-    await output(python, ['-c', imports]);
-    return undefined;
-  } catch { /* not there yet */ }
-  try {
-    await output('python3', ['-m', 'venv', venv]);
-    await output(python, ['-m', 'pip', 'install', '--quiet', '-r',
-                          join(here, 'requirements.txt')]);
-    await output(python, ['-c', imports]);
-    return undefined;
-  } catch (error) {
-    return `the packages are not to be had: ${error.message.trim().split('\n').at(-1)}`;
-  }
-}
+let python;
+/// Why the packages are missing; nothing where they are there.
+const whyMissing = () => pythonEnvironment({
+  name: 'strata-readers-venv',
+  place: process.env.READERS_VENV,
+  imports: 'import chdb, polars, pyspark',
+  requirements: join(here, 'requirements.txt'),
+}).then((environment) => { python = environment.python; },
+        (error) => `the packages are not to be had: ${error.message.trim().split('\n').at(-1)}`);
 
 let server;
 let missing;
