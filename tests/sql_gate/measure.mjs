@@ -2,11 +2,12 @@
 // and DETACH on a live DuckDB of one's own; and what ingest feels of a hundred hostile queries.
 // Prints, and judges nothing: figures are for a quiet machine and a release build (STRATA_PROGRAM).
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { repository, startWith, until } from '../e2e/harness.mjs';
 import { listedChildren } from '../e2e/processes.mjs';
 import { kKb, linesOf, startKnowledgebase, withPlaces } from './knowledgebase.mjs';
@@ -99,9 +100,45 @@ class WorkerWrites {
   }
 }
 
+/// Asks `statements`, four at a time, in a process of its own: reading the answers must not hold up
+/// the producer, whose times are taken here.
+function startAttack(url, statements) {
+  const attack = { ended: false };
+  const child = fork(fileURLToPath(import.meta.url), ['attack', url], { serialization: 'json' });
+  attack.codes = new Promise((resolve, reject) => {
+    child.on('message', resolve);
+    child.on('exit', (code) => {
+      attack.ended = true;
+      reject(new Error(`the attack ended by itself: ${code}`));  // nothing after its message
+    });
+  });
+  child.send(statements);
+  return attack;
+}
+
+async function attack(url) {
+  const statements = await new Promise((resolve) => process.once('message', resolve));
+  const codes = {};
+  const askInTurn = async () => {
+    for (let sql; (sql = statements.pop()) !== undefined;) {
+      const answer = await fetch(`${url}/knowledgebase/${kKb}/strata/query`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ sql, timeout_ms: 1500 }),
+      });
+      const text = await answer.text();
+      const code = answer.status === 200 ? 'ok' : JSON.parse(text).code;
+      codes[code] = (codes[code] ?? 0) + 1;
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, askInTurn));
+  await new Promise((sent) => process.send(codes, sent));
+}
+
 async function isolation() {
   const kPerSecond = 200;
   const kCount = 100;
+  const kRounds = 5;
   const server = await startKnowledgebase();
   const lines = linesOf('hostile.jsonl');
   // The bombs over and over: what is refused costs nobody anything.
@@ -109,28 +146,25 @@ async function isolation() {
   const hostile = Array.from({ length: kCount }, (_, n) => n % 2 === 0
       ? bombs[n / 2 % bombs.length]
       : withPlaces(lines[n * 7 % lines.length].sql, server));
-  await ingest(server, kPerSecond, (() => { let n = 0; return () => ++n < 200; })());
-  const calmUntil = performance.now() + 20_000;
-  const calm = await ingest(server, kPerSecond, () => performance.now() < calmUntil);
   const stamp = join(server.data, 'strata.json');
+  await ingest(server, kPerSecond, (() => { let n = 0; return () => ++n < 200; })());
   execFileSync('touch', [stamp]);
   await sleep(20);
 
+  // By turns, since the disk of a shared machine has better minutes and worse ones.
   const writes = new WorkerWrites(server);
+  const calm = [];
+  const beside = [];
   const codes = {};
-  let next = 0;
-  let left = kCount;
-  const attack = async () => {
-    while (next < kCount) {
-      const { text, status } = await server.query(kKb, hostile[next++], { timeout_ms: 1500 });
-      const code = status === 200 ? 'ok' : JSON.parse(text).code;
-      codes[code] = (codes[code] ?? 0) + 1;
-      --left;
+  for (let round = 0; round < kRounds; ++round) {
+    const calmUntil = performance.now() + 5_000;
+    calm.push(...await ingest(server, kPerSecond, () => performance.now() < calmUntil));
+    const attack = startAttack(server.url, hostile.splice(0, kCount / kRounds));
+    beside.push(...await ingest(server, kPerSecond, () => !attack.ended));
+    for (const [code, count] of Object.entries(await attack.codes)) {
+      codes[code] = (codes[code] ?? 0) + count;
     }
-  };
-  const attacks = Promise.all(Array.from({ length: 4 }, attack));
-  const beside = await ingest(server, kPerSecond, () => left > 0);
-  await attacks;
+  }
   const kOurs = /\/(data|ids\/..|_tmp|numbers|generations)\/|\/staging\//;
   const strange = writtenSince(server.data, stamp).filter((name) => !kOurs.test(name));
   console.log(`ingest at ${kPerSecond}/s without queries: ${calm.length} batches, p50 ` +
@@ -145,7 +179,8 @@ async function isolation() {
   await server.stop();
 }
 
-const [what] = process.argv.slice(2);
-assert.ok(what === 'overhead' || what === 'isolation', 'node measure.mjs overhead|isolation');
-await (what === 'overhead' ? overhead : isolation)();
+const [what, url] = process.argv.slice(2);
+const act = { overhead, isolation, attack: () => attack(url) }[what];
+assert.ok(act, 'node measure.mjs overhead|isolation');
+await act();
 process.exit(0);
