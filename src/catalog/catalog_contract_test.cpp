@@ -1,103 +1,20 @@
 // What every backend promises, on each of them; what only one does is in its own test file.
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
-#include <cstdint>
-#include <filesystem>
+#include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/ids.h"
-#include "catalog/postgres_catalog.h"
-#include "catalog/sqlite_catalog.h"
-#include "catalog/testing/postgres_server.h"
+#include "catalog/testing/backends.h"
 
 namespace strata::catalog {
 namespace {
 
-/// A place for catalogs, fresh and gone with it.
-class Backend {
- public:
-  virtual ~Backend() = default;
-  /// One more holder of the same catalog, as another process is. Lives no longer than this.
-  virtual std::unique_ptr<Catalog> holder() = 0;
-  virtual std::unique_ptr<RootCatalog> root_holder() = 0;
-  /// What a newer Strata leaves: schema version 2.
-  virtual void write_newer_schema() = 0;
-};
-
-class SqliteBackend final : public Backend {
- public:
-  SqliteBackend() { std::filesystem::create_directory(folder_); }
-  ~SqliteBackend() override { std::filesystem::remove_all(folder_); }
-
-  std::unique_ptr<Catalog> holder() override { return make_sqlite_catalog(path_); }
-  std::unique_ptr<RootCatalog> root_holder() override {
-    return make_sqlite_root_catalog(root_path_);
-  }
-  void write_newer_schema() override {
-    sqlite3* raw = nullptr;
-    ASSERT_EQ(sqlite3_open(path_.c_str(), &raw), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(raw, "PRAGMA user_version = 2", nullptr, nullptr, nullptr), SQLITE_OK);
-    sqlite3_close(raw);
-  }
-
- private:
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("strata-catalog-" + random_hex(8));
-  const std::string path_ = (folder_ / "it's a catalog.sqlite").string();
-  const std::string root_path_ = (folder_ / "root.sqlite").string();
-};
-
-class PostgresBackend final : public Backend {
- public:
-  std::unique_ptr<Catalog> holder() override { return make_postgres_catalog(database(), "kb's"); }
-  std::unique_ptr<RootCatalog> root_holder() override {
-    return make_postgres_root_catalog(database());
-  }
-  void write_newer_schema() override {
-    PostgresClient(place_.admin_url).run("INSERT INTO strata.schema_version VALUES (2)");
-  }
-
- private:
-  /// One a holder: processes share no connections.
-  PostgresDatabase& database() {
-    databases_.push_back(make_postgres_database({.url = place_.url}, clock_).value());
-    return *databases_.back();
-  }
-
-  const PostgresServer::Database place_ = PostgresServer::shared().create_database();
-  const SystemClock clock_;
-  std::vector<std::unique_ptr<PostgresDatabase>> databases_;
-};
-
-enum class Kind : std::uint8_t { kSqlite, kPostgres };
-
-/// The name of a test ends in it.
-void PrintTo(Kind kind, std::ostream* out) {
-  *out << (kind == Kind::kSqlite ? "sqlite" : "postgres");
-}
-
-class CatalogContract : public testing::TestWithParam<Kind> {
- protected:
-  void SetUp() override {
-    if (GetParam() == Kind::kSqlite) {
-      backend_ = std::make_unique<SqliteBackend>();
-    } else {
-      STRATA_SKIP_WITHOUT_POSTGRES();
-      backend_ = std::make_unique<PostgresBackend>();
-    }
-  }
-
-  std::unique_ptr<Backend> backend_;
-};
+class CatalogContract : public BackendTest {};
 
 TEST_P(CatalogContract, RowsArePutByKeyAndReadInItsOrderByEveryHolder) {
   const ManifestRow deferred{"raw_extracted.stream_b", "stream:b", std::nullopt, "deferred"};
@@ -137,7 +54,10 @@ TEST_P(CatalogContract, OrderIsThatOfTheBytesWhateverTheLocale) {
   EXPECT_EQ(names(catalog->manifest(), &ManifestRow::table), ordered);
   EXPECT_EQ(names(catalog->receivers(), &ReceiverRow::stream), ordered);
   EXPECT_EQ(names(root->knowledgebases(), &KnowledgebaseRow::id), ordered);
-  EXPECT_EQ(names(root->nodes(), &NodeRow::process), ordered);
+  std::vector<std::string> processes;
+  const auto seen_nodes = root->nodes().value();
+  for (const NodeSeen& seen : seen_nodes) processes.push_back(seen.node.process);
+  EXPECT_EQ(processes, ordered);
 }
 
 TEST_P(CatalogContract, RootRowsArePutByKey) {
@@ -154,11 +74,44 @@ TEST_P(CatalogContract, RootRowsArePutByKey) {
   EXPECT_EQ(
       root->knowledgebases().value(),
       (std::vector<KnowledgebaseRow>{{"acme", "u-2", "postgres", "2026-01-02T00:00:00.000000Z"}}));
+}
 
-  ASSERT_TRUE(root->put_node({"local", "local-ab12-7", "2026-01-01T00:00:00.000000Z"}));
-  const NodeRow again{"other", "local-ab12-7", "2026-01-02T00:00:00.000000Z"};
-  ASSERT_TRUE(root->put_node(again));
-  EXPECT_EQ(root->nodes().value(), (std::vector<NodeRow>{again}));
+TEST_P(CatalogContract, ANodeIsSeenWhenItsRowIsPutAndGoneThirtyDaysLater) {
+  const auto root = backend_->root_holder();
+  const NodeRow first{"a", "a-1", "2026-01-01T00:00:00.000000Z", "1.0"};
+  const NodeRow second{"b", "b-1", "2026-01-02T00:00:00.000000Z", "1.1"};
+  const NodeRow first_again{"a2", "a-1", "2026-01-03T00:00:00.000000Z", "2.0"};
+  const auto put = [&](const NodeRow& row) { ASSERT_TRUE(root->put_node(row)); };
+  const auto seen_within = [&](std::chrono::seconds least, const NodeSeen& seen) {
+    EXPECT_GE(seen.ago, least);
+    EXPECT_LT(seen.ago, least + std::chrono::hours(1));
+    return seen.node;
+  };
+  constexpr std::chrono::hours kTwoDays(48);
+  put(first);
+  put(second);
+  backend_->age_nodes(kTwoDays);
+  put(first_again);
+  auto seen = backend_->root_holder()->nodes().value();
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen_within(std::chrono::seconds(0), seen[0]), first_again);
+  EXPECT_EQ(seen_within(kTwoDays, seen[1]), second);
+
+  backend_->age_nodes(kNodeRowKept - kTwoDays);
+  put(first_again);
+  seen = root->nodes().value();
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].node, first_again);
+
+  backend_->age_nodes(-kTwoDays);
+  EXPECT_LT(root->nodes().value().at(0).ago, std::chrono::seconds(0));
+}
+
+TEST_P(CatalogContract, TheClockIsOneThatGoesOn) {
+  const auto root = backend_->root_holder();
+  const WallTime first = root->now().value();
+  EXPECT_GT(first, WallTime(std::chrono::sys_days(std::chrono::year(2024) / 1 / 1)));
+  EXPECT_GE(backend_->root_holder()->now().value(), first);
 }
 
 TEST_P(CatalogContract, AStreamGoesWithBothItsRowsAndNoOthers) {
@@ -201,11 +154,66 @@ TEST_P(CatalogContract, ANewerSchemaIsRefusedByEveryCall) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kConflict);
   EXPECT_EQ(refused.error().message,
-            "The catalog has schema version 2, and this program knows only 1: a newer Strata wrote "
+            "The catalog has schema version 3, and this program knows only 2: a newer Strata wrote "
             "it. Start that one.");
   const auto refused_write = catalog->put_receiver({"a", "{}"});
   ASSERT_FALSE(refused_write);
   EXPECT_EQ(refused_write.error().message, refused.error().message);
+}
+
+TEST_P(CatalogContract, TheTablesOfTheStrataBeforeAreBroughtUpToDateWithTheirRows) {
+  const ReceiverRow receiver{"a", "{}"};
+  const NodeRow node{"n", "n-1", "2026-01-01T00:00:00.000000Z", "1.0"};
+  ASSERT_TRUE(backend_->holder()->put_receiver(receiver));
+  ASSERT_TRUE(backend_->root_holder()->put_node(node));
+  backend_->write_older_schema();
+  const auto catalog = backend_->holder();
+  EXPECT_EQ(catalog->receivers().value(), (std::vector<ReceiverRow>{receiver}));
+  EXPECT_EQ(catalog->jobs().list({.limit = 1}).value(), std::vector<JobRow>{});
+  const auto root = backend_->root_holder();
+  EXPECT_EQ(root->nodes().value().at(0).node, (NodeRow{"n", "n-1", node.started_at, ""}));
+  ASSERT_TRUE(root->put_node(node));
+  EXPECT_EQ(root->nodes().value().at(0).node, node);
+}
+
+TEST_P(CatalogContract, AllRowsOfAKbGoFromOneCatalogIntoAnother) {
+  const auto source = backend_->holder();
+  CatalogContent content;
+  content.manifest = {{"raw_extracted.stream_a", "stream:a", std::nullopt, "deferred"},
+                      {"raw_extracted.stream_b", "stream:b", 7, "ready"}};
+  content.receivers = {{"a", "{}"}, {"b", R"({"x":"Ã©"})"}};
+  for (const ManifestRow& row : content.manifest) ASSERT_TRUE(source->put_manifest(row));
+  for (const ReceiverRow& row : content.receivers) ASSERT_TRUE(source->put_receiver(row));
+  const JobEnd end{"j1", "n-1", "copy", 400, "failed", R"({"rows":1})", "no luck"};
+  ASSERT_EQ(source->jobs().start({"j1", "compact", "a", "n-1"}).value(), std::nullopt);
+  ASSERT_TRUE(source->jobs().end(end).value());
+  ASSERT_EQ(source->jobs().start({"j2", "migrate", "", "n-1"}).value(), std::nullopt);
+  ASSERT_TRUE(source->jobs().beat({"j2", "n-1", "copy", 1}));
+  ASSERT_TRUE(source->jobs().request_cancel("j2").value());
+  content.jobs = source->jobs().list({.limit = 9}).value();
+  ASSERT_EQ(content.jobs.size(), 2U);
+  EXPECT_EQ(source->content().value(), content);
+  // Whoever adds a table adds its rows to CatalogContent, to content, to replace_content and here.
+  EXPECT_EQ(backend_->kb_tables(), "_strata_manifest jobs receivers");
+
+  for (const Kind kind : {Kind::kSqlite, GetParam()}) {
+    const auto other = make_backend(kind);
+    const auto target = other->holder();
+    ASSERT_TRUE(target->put_manifest({"t", "upload:t", 1, "ready"}));
+    ASSERT_TRUE(target->put_receiver({"gone", "{}"}));
+    ASSERT_EQ(target->jobs().start({"gone", "compact", "", "n-9"}).value(), std::nullopt);
+    ASSERT_TRUE(target->replace_content(content));
+    EXPECT_EQ(other->holder()->content().value(), content);
+    // It is its owner's still, and the run-lock is taken.
+    EXPECT_EQ(target->jobs().beat({"j2", "n-1", "copy", 2}).value(), JobHold::kCancelAsked);
+    EXPECT_EQ(target->jobs().start({"j3", "compact", "", "n-2"}).value().value().id, "j2");
+
+    CatalogContent unfit = content;
+    unfit.jobs[1].state = "sleepy";
+    ASSERT_FALSE(target->replace_content(unfit));
+    EXPECT_EQ(target->content().value().manifest, content.manifest);
+    EXPECT_EQ(target->content().value().jobs.size(), 2U);
+  }
 }
 
 TEST_P(CatalogContract, AStateThatNobodyKnowsIsOurBug) {
@@ -216,8 +224,7 @@ TEST_P(CatalogContract, AStateThatNobodyKnowsIsOurBug) {
   EXPECT_EQ(catalog->manifest().value(), std::vector<ManifestRow>{});
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, CatalogContract, testing::Values(Kind::kSqlite, Kind::kPostgres),
-                         testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Each, CatalogContract, kEachBackend, testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace strata::catalog

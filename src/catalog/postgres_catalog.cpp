@@ -1,8 +1,11 @@
 #include "catalog/postgres_catalog.h"
 
 #include <array>
-#include <utility>
 #include <vector>
+
+#include "catalog/columns.h"
+#include "catalog/postgres_jobs.h"
+#include "catalog/postgres_now.h"
 
 namespace strata::catalog {
 namespace {
@@ -17,7 +20,7 @@ namespace {
 //
 // COLLATE "C" orders by bytes, as SQLite does; a database's own order is a matter of its locale.
 // Never change a script that was released: add the next.
-constexpr std::array<SqlText, 1> kSchema = {R"sql(
+constexpr std::array<SqlText, 2> kSchema = {R"sql(
   DO $$ BEGIN
     -- IF NOT EXISTS would want the right to make it from users whose administrator made it.
     IF to_regnamespace('strata') IS NULL THEN CREATE SCHEMA strata; END IF;
@@ -51,42 +54,95 @@ constexpr std::array<SqlText, 1> kSchema = {R"sql(
     settings TEXT NOT NULL,
     PRIMARY KEY (kb, stream)
   );
+)sql",
+                                            R"sql(
+  -- Of a kb at most one is under way.
+  CREATE TABLE strata.jobs (
+    kb TEXT COLLATE "C" NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    kind TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed', 'cancelled')),
+    step TEXT NOT NULL,
+    progress BIGINT NOT NULL CHECK (progress BETWEEN 0 AND 1000),
+    owner TEXT NOT NULL,
+    result TEXT,
+    reason TEXT,
+    cancel_requested BIGINT NOT NULL,
+    created BIGINT NOT NULL,
+    started BIGINT,
+    heartbeat BIGINT NOT NULL,
+    ended BIGINT,
+    PRIMARY KEY (kb, id)
+  );
+  CREATE INDEX jobs_newest ON strata.jobs (kb, created);
+  CREATE UNIQUE INDEX jobs_one_under_way ON strata.jobs (kb)
+    WHERE state IN ('queued', 'running');
+  ALTER TABLE strata.nodes ADD COLUMN version TEXT NOT NULL DEFAULT '';
+  ALTER TABLE strata.nodes ADD COLUMN heartbeat BIGINT NOT NULL DEFAULT 0;
 )sql"};
+
+Result<void> put(PostgresConnection& session, const std::string& kb, const ManifestRow& row) {
+  STRATA_RETURN_IF_ERROR(session.run(
+      R"sql(INSERT INTO strata._strata_manifest (kb, "table", source, "rows", state)
+            VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT (kb, "table") DO UPDATE
+            SET source = excluded.source, "rows" = excluded."rows", state = excluded.state)sql",
+      {kb, row.table, row.source, row.rows, row.state}));
+  return {};
+}
+
+Result<void> put(PostgresConnection& session, const std::string& kb, const ReceiverRow& row) {
+  STRATA_RETURN_IF_ERROR(
+      session.run(R"sql(INSERT INTO strata.receivers (kb, stream, settings) VALUES ($1, $2, $3)
+                        ON CONFLICT (kb, stream) DO UPDATE SET settings = excluded.settings)sql",
+                  {kb, row.stream, row.settings_json}));
+  return {};
+}
+
+Result<std::vector<ManifestRow>> manifest_of(PostgresConnection& session, const std::string& kb) {
+  STRATA_ASSIGN_OR_RETURN(
+      const auto answer,
+      session.run(R"sql(SELECT "table", source, "rows", state FROM strata._strata_manifest
+                        WHERE kb = $1 ORDER BY "table")sql",
+                  {kb}));
+  return rows_of<ManifestRow>(answer, [](const PostgresRow& row) {
+    return ManifestRow{row.text(0), row.text(1), row.number(2), row.text(3)};
+  });
+}
+
+Result<std::vector<ReceiverRow>> receivers_of(PostgresConnection& session, const std::string& kb) {
+  STRATA_ASSIGN_OR_RETURN(
+      const auto answer,
+      session.run("SELECT stream, settings FROM strata.receivers WHERE kb = $1 ORDER BY stream",
+                  {kb}));
+  return rows_of<ReceiverRow>(
+      answer, [](const PostgresRow& row) { return ReceiverRow{row.text(0), row.text(1)}; });
+}
 
 class PostgresCatalog final : public Catalog {
  public:
-  PostgresCatalog(PostgresDatabase& database, std::string kb_uuid)
-      : database_(database), kb_(std::move(kb_uuid)) {}
+  PostgresCatalog(PostgresDatabase& database, const std::string& kb_uuid)
+      : database_(database), kb_(kb_uuid), jobs_(database, kb_uuid) {}
 
   Result<void> put_manifest(const ManifestRow& row) override {
-    return database_.write(
-        R"sql(INSERT INTO strata._strata_manifest (kb, "table", source, "rows", state)
-              VALUES ($1, $2, $3, $4, $5)
-              ON CONFLICT (kb, "table") DO UPDATE
-              SET source = excluded.source, "rows" = excluded."rows", state = excluded.state)sql",
-        {kb_, row.table, row.source, row.rows, row.state});
+    return database_.with_session(
+        [&](PostgresConnection& session) { return put(session, kb_, row); });
   }
 
   Result<std::vector<ManifestRow>> manifest() override {
-    return database_.read<ManifestRow>(
-        R"sql(SELECT "table", source, "rows", state FROM strata._strata_manifest
-              WHERE kb = $1 ORDER BY "table")sql",
-        {kb_}, [](const PostgresRow& row) {
-          return ManifestRow{row.text(0), row.text(1), row.number(2), row.text(3)};
-        });
+    return database_.with_session(
+        [this](PostgresConnection& session) { return manifest_of(session, kb_); });
   }
 
   Result<void> put_receiver(const ReceiverRow& row) override {
-    return database_.write(
-        R"sql(INSERT INTO strata.receivers (kb, stream, settings) VALUES ($1, $2, $3)
-              ON CONFLICT (kb, stream) DO UPDATE SET settings = excluded.settings)sql",
-        {kb_, row.stream, row.settings_json});
+    return database_.with_session(
+        [&](PostgresConnection& session) { return put(session, kb_, row); });
   }
 
   Result<std::vector<ReceiverRow>> receivers() override {
-    return database_.read<ReceiverRow>(
-        "SELECT stream, settings FROM strata.receivers WHERE kb = $1 ORDER BY stream", {kb_},
-        [](const PostgresRow& row) { return ReceiverRow{row.text(0), row.text(1)}; });
+    return database_.with_session(
+        [this](PostgresConnection& session) { return receivers_of(session, kb_); });
   }
 
   Result<void> remove_stream(const std::string& stream) override {
@@ -100,9 +156,43 @@ class PostgresCatalog final : public Catalog {
     });
   }
 
+  Jobs& jobs() override { return jobs_; }
+
+  Result<CatalogContent> content() override {
+    CatalogContent content;
+    const auto read =
+        database_.transaction([this, &content](PostgresConnection& session) -> Result<void> {
+          // One instant for all of them, where each statement would have its own.
+          STRATA_RETURN_IF_ERROR(
+              session.run_script("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"));
+          STRATA_ASSIGN_OR_RETURN(content.manifest, manifest_of(session, kb_));
+          STRATA_ASSIGN_OR_RETURN(content.receivers, receivers_of(session, kb_));
+          STRATA_ASSIGN_OR_RETURN(content.jobs, jobs_.all(session));
+          return {};
+        });
+    if (!read) return read.error();
+    return content;
+  }
+
+  Result<void> replace_content(const CatalogContent& content) override {
+    return database_.transaction([this, &content](PostgresConnection& session) -> Result<void> {
+      STRATA_RETURN_IF_ERROR(
+          session.run("DELETE FROM strata._strata_manifest WHERE kb = $1", {kb_}));
+      STRATA_RETURN_IF_ERROR(session.run("DELETE FROM strata.receivers WHERE kb = $1", {kb_}));
+      for (const ManifestRow& row : content.manifest) {
+        STRATA_RETURN_IF_ERROR(put(session, kb_, row));
+      }
+      for (const ReceiverRow& row : content.receivers) {
+        STRATA_RETURN_IF_ERROR(put(session, kb_, row));
+      }
+      return jobs_.replace_all(session, content.jobs);
+    });
+  }
+
  private:
   PostgresDatabase& database_;
   const std::string kb_;
+  PostgresJobs jobs_;
 };
 
 class PostgresRootCatalog final : public RootCatalog {
@@ -131,17 +221,35 @@ class PostgresRootCatalog final : public RootCatalog {
   }
 
   Result<void> put_node(const NodeRow& row) override {
-    return database_.write(
-        R"sql(INSERT INTO strata.nodes (process, node, started_at) VALUES ($1, $2, $3)
-              ON CONFLICT (process) DO UPDATE
-              SET node = excluded.node, started_at = excluded.started_at)sql",
-        {row.process, row.node, row.started_at});
+    return database_.transaction([&row](PostgresConnection& session) -> Result<void> {
+      STRATA_RETURN_IF_ERROR(session.run(
+          "DELETE FROM strata.nodes WHERE heartbeat < " STRATA_POSTGRES_NOW " - $1::bigint",
+          {std::optional(to_micros(kNodeRowKept))}));
+      STRATA_RETURN_IF_ERROR(
+          session.run("INSERT INTO strata.nodes (process, node, started_at, version, heartbeat) "
+                      "VALUES ($1, $2, $3, $4, " STRATA_POSTGRES_NOW ") "
+                      "ON CONFLICT (process) DO UPDATE SET node = excluded.node, "
+                      "started_at = excluded.started_at, version = excluded.version, "
+                      "heartbeat = excluded.heartbeat",
+                      {row.process, row.node, row.started_at, row.version}));
+      return {};
+    });
   }
 
-  Result<std::vector<NodeRow>> nodes() override {
-    return database_.read<NodeRow>(
-        "SELECT node, process, started_at FROM strata.nodes ORDER BY process", {},
-        [](const PostgresRow& row) { return NodeRow{row.text(0), row.text(1), row.text(2)}; });
+  Result<std::vector<NodeSeen>> nodes() override {
+    return database_.read<NodeSeen>(
+        "SELECT node, process, started_at, version, heartbeat, " STRATA_POSTGRES_NOW
+        " FROM strata.nodes ORDER BY process",
+        {}, node_seen_of<PostgresRow>);
+  }
+
+  Result<WallTime> now() override {
+    STRATA_ASSIGN_OR_RETURN(
+        const auto times,
+        database_.read<WallTime>("SELECT " STRATA_POSTGRES_NOW, {}, [](const PostgresRow& row) {
+          return from_micros(row.number(0).value_or(0));
+        }));
+    return times.at(0);
   }
 
  private:

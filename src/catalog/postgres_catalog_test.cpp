@@ -51,8 +51,8 @@ TEST_F(PostgresCatalogTest, EverythingLiesInOneSchemaAlsoInOneThatAnAdministrato
   EXPECT_EQ(admin.value("SELECT string_agg(schemaname || '.' || tablename, ' ' ORDER BY tablename "
                         "COLLATE \"C\") FROM pg_tables "
                         "WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"),
-            "strata._strata_manifest strata.knowledgebases strata.nodes strata.receivers "
-            "strata.schema_version");
+            "strata._strata_manifest strata.jobs strata.knowledgebases strata.nodes "
+            "strata.receivers strata.schema_version");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,14 @@ struct PostgresOptions {
 /// How long, after a connect failed, everybody is told so at once before one call tries again.
 inline constexpr std::chrono::milliseconds kPostgresRetryPause{1'000};
 
+/// `make_row` turns a PostgresRow into one of the list.
+template <typename Row, typename MakeRow>
+std::vector<Row> rows_of(const PostgresAnswer& answer, MakeRow make_row) {
+  std::vector<Row> rows;
+  for (int place = 0; place < answer.rows(); ++place) rows.push_back(make_row(answer.row(place)));
+  return rows;
+}
+
 /// One database behind a few connections, made when calls need them: its owner works while it is
 /// away, its calls fail at once meanwhile but for the one that tries again, and work when it is
 /// back. Each new connection brings Strata's tables up to date first, so a database that came back
@@ -52,16 +61,19 @@ class PostgresDatabase {
   /// Durable when it returns. After a kIo it may have happened or not.
   Result<void> write(SqlText sql, PostgresValues values);
 
-  /// `make_row` turns a PostgresRow into one of the answer.
+  /// rows_of what it answers. Also for a write with RETURNING.
   template <typename Row, typename MakeRow>
   Result<std::vector<Row>> read(SqlText sql, PostgresValues values, MakeRow make_row) {
     STRATA_ASSIGN_OR_RETURN(const Borrowed borrowed, borrow());
     STRATA_ASSIGN_OR_RETURN(const auto answer, borrowed->run(sql, values));
-    std::vector<Row> rows;
-    for (int place = 0; place < answer.rows(); ++place) {
-      rows.push_back(make_row(answer.row(place)));
-    }
-    return rows;
+    return rows_of<Row>(answer, make_row);
+  }
+
+  /// What `work` answers. Each of its statements is a transaction of its own.
+  template <typename Work>
+  std::invoke_result_t<Work, PostgresConnection&> with_session(Work work) {
+    STRATA_ASSIGN_OR_RETURN(const Borrowed borrowed, borrow());
+    return work(*borrowed.operator->());
   }
 
   /// PostgresConnection::transaction.

@@ -101,6 +101,8 @@ std::optional<std::uint64_t> SqliteStatement::number(int column) const {
   return static_cast<std::uint64_t>(sqlite3_column_int64(statement_.get(), column));
 }
 
+Result<void> SqliteSession::run_script(SqlText script) { return run(handle_, script); }
+
 Result<void> SqliteDatabase::open() {
   const std::lock_guard lock(mutex_);
   return open_locked();
