@@ -40,6 +40,7 @@ constexpr Expected kExpected[] = {
     {"getMetrics", kPass, kPass, kPass, kPass, true},
     {"getOpenApi", kPass, kPass, kPass, kPass, true},
     {"getLimits", kPass, kPass, kPass, kPass},
+    {"listNodes", kPass, kPass, kPass, kPass},
     {"whoAmI", kPass, kPass, kPass, kPass},
     {"createToken", k403, k403, k403, k403},
     {"listTokens", k403, k403, k403, k403},

@@ -17,6 +17,7 @@ Result<http::Response> get_metrics(const http::Request& request, Services& servi
 
 Result<http::Response> get_openapi(const http::Request& request, Services& services);
 Result<http::Response> get_limits(const http::Request& request, Services& services);
+Result<http::Response> list_nodes(const http::Request& request, Services& services);
 
 Result<http::Response> post_knowledgebase(const http::Request& request, Services& services);
 Result<http::Response> list_knowledgebases(const http::Request& request, Services& services);

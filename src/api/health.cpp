@@ -36,6 +36,9 @@ json::array reduced_features(const Services& services) {
           there.error().message);
     }
   }
+  if (services.clock_check != nullptr) {
+    if (auto doubt = services.clock_check->doubt()) reduced.emplace_back(*std::move(doubt));
+  }
   if (shared.redis != nullptr) {
     if (const auto there = shared.redis->ping(); !there) {
       reduced.emplace_back(

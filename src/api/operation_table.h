@@ -25,6 +25,8 @@ inline constexpr Operation kRows[] = {
      "This description"},
     {"getLimits", "GET", "/limits", kControl, kAnyToken, get_limits,
      "Every limit a client meets"},
+    {"listNodes", "GET", "/nodes", kControl, kAnyToken, list_nodes,
+     "The processes that serve this root, and when each was last seen"},
     {"whoAmI", "GET", "/whoami", kControl, kAnyToken, get_whoami,
      "Whether tokens are needed, and the scopes of the caller's"},
     {"createToken", "POST", "/tokens", kControl, kAdmin, post_token,

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "duck/worker_pool.h"
 #include "duck/worker_sandbox.h"
+#include "kb/clock_check.h"
 #include "kb/knowledgebases.h"
 #include "kb/root.h"
 #include "kb/tokens.h"
@@ -37,9 +38,10 @@ struct Services {
   lock::AcquisitionCounter& acquisitions;
   Metrics& metrics;
   std::string version;
-  duck::SandboxSupport sandbox;      // what this machine holds workers with
-  bool unsafe_queries = false;       // readers' SQL is run without all of it too
-  std::atomic<int> subscribers = 0;  // that are sent events now
+  duck::SandboxSupport sandbox;                 // what this machine holds workers with
+  bool unsafe_queries = false;                  // readers' SQL is run without all of it too
+  const kb::ClockCheck* clock_check = nullptr;  // null: the nodes share no clock
+  std::atomic<int> subscribers = 0;             // that are sent events now
   UnreadableFiles unreadable_files;
 };
 

@@ -24,6 +24,8 @@
 #include "duck/copy_batch_writer.h"
 #include "http/server.h"
 #include "io/posix_file_system.h"
+#include "kb/clock_check.h"
+#include "kb/heartbeat.h"
 #include "lock/redis_kb_lock.h"
 #include "lock/redis_url.h"
 #include "strata_version.h"
@@ -117,7 +119,9 @@ class Composition {
       }});
   std::unique_ptr<catalog::PostgresDatabase> postgres_;
   std::unique_ptr<lock::RedisClient> redis_;
+  std::unique_ptr<kb::ClockCheck> clock_check_;
   std::unique_ptr<kb::Root> root_;
+  std::unique_ptr<kb::Heartbeat> heartbeat_;
   std::unique_ptr<kb::Tokens> tokens_;
   std::vector<std::string> token_problems_;  // told already
   std::unique_ptr<duck::WorkerPool> query_workers_;
@@ -149,6 +153,8 @@ Result<void> Composition::build_parts() {
                                                  .shared = {.postgres = postgres_.get(),
                                                             .redis = redis_.get(),
                                                             .redis_ttl = redis_lock_ttl()}}));
+  heartbeat_ = std::make_unique<kb::Heartbeat>(
+      kb::Heartbeat::Options{*root_, clock_, kVersion, clock_check_.get()});
   tokens_ = kb::Tokens::open(*fs_, clock_, root_->directory());
   STRATA_RETURN_IF_ERROR(check_tokens());
   const duck::SandboxSupport sandbox = probe_sandbox();
@@ -173,20 +179,23 @@ Result<void> Composition::build_parts() {
   stream_services_ = std::make_unique<stream::StreamServices>(*fs_, clock_, *root_, *writer_);
   views_ = std::make_unique<stream::ViewJob>();
   streams_ = std::make_unique<stream::Streams>(*stream_services_, *knowledgebases_, *views_);
-  services_ = std::make_unique<api::Services>(clock_, *root_, *tokens_, options_.auth,
-                                              *knowledgebases_, *query_workers_, *own_workers_,
-                                              *stream_services_, *streams_, *views_, acquisitions_,
-                                              metrics_, kVersion, sandbox, options_.unsafe_queries);
+  services_ = std::make_unique<api::Services>(
+      clock_, *root_, *tokens_, options_.auth, *knowledgebases_, *query_workers_, *own_workers_,
+      *stream_services_, *streams_, *views_, acquisitions_, metrics_, kVersion, sandbox,
+      options_.unsafe_queries, clock_check_.get());
   STRATA_RETURN_IF_ERROR(streams_->open_all());
   for (const std::string& problem : streams_->problems()) spdlog::error("{}", problem);
   return {};
 }
 
-/// Neither is connected to yet: a node starts while they are away.
+/// A node starts while they are away.
 Result<void> Composition::build_shared() {
   if (!options_.postgres.empty()) {
     STRATA_ASSIGN_OR_RETURN(postgres_,
                             catalog::make_postgres_database({.url = options_.postgres}, clock_));
+    clock_check_ =
+        std::make_unique<kb::ClockCheck>(catalog::make_postgres_root_catalog(*postgres_), clock_);
+    ignore(clock_check_->compare(), "the heartbeat goes on trying");
   }
   if (!options_.redis.empty()) {
     STRATA_ASSIGN_OR_RETURN(lock::RedisAddress address, lock::parse_redis_url(options_.redis));

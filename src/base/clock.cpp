@@ -6,6 +6,11 @@
 
 namespace strata {
 
+std::optional<WallTime> Clock::trusted_wall() const {
+  if (!trusted_.load(std::memory_order_relaxed)) return std::nullopt;
+  return wall();
+}
+
 WallTime SystemClock::wall() const { return std::chrono::system_clock::now(); }
 SteadyTime SystemClock::steady() const { return std::chrono::steady_clock::now(); }
 

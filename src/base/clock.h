@@ -1,8 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +24,16 @@ class Clock {
   virtual WallTime wall() const = 0;
   /// For deadlines and leases; never goes back.
   virtual SteadyTime steady() const = 0;
+
+  /// wall(), for whoever deletes what is old: nothing while the clock is not to be trusted, and
+  /// then nothing is deleted by its age.
+  std::optional<WallTime> trusted_wall() const;
+  /// Whether this machine's clock goes with the one that the nodes of a root share. It is trusted
+  /// until told otherwise.
+  void trust(bool trusted) { trusted_.store(trusted, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> trusted_ = true;
 };
 
 class SystemClock final : public Clock {

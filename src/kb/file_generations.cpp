@@ -59,7 +59,7 @@ class FileGenerations final : public Generations {
         staging_(std::move(staging)) {}
 
   Result<void> open() {
-    sweep_staging(fs_, {*staging_, "", context_.clock.wall()});
+    sweep_staging(fs_, {*staging_, "", context_.clock});
     STRATA_RETURN_IF_ERROR(ensure_first());
     // A process that was killed after its claim has not synced it.
     return finish_publish();
@@ -267,13 +267,15 @@ class FileGenerations final : public Generations {
   /// Empties old generations. Their numbers never come free, or a writer that slept through it all
   /// could claim one and hide what others published.
   Result<void> collect() {
+    const auto now = context_.clock.trusted_wall();
+    if (!now) return {};
     STRATA_ASSIGN_OR_RETURN(const auto all, numbers());
     std::size_t kept = 0;
     for (const std::uint64_t number : all) {
       STRATA_ASSIGN_OR_RETURN(const auto live, stat_live(number));
       if (!live) continue;
       const WallTime modified{std::chrono::nanoseconds(live->modified_ns)};
-      if (kept < kKeptAtLeast || context_.clock.wall() - modified <= kKeptFor) {
+      if (kept < kKeptAtLeast || *now - modified <= kKeptFor) {
         ++kept;
         continue;
       }

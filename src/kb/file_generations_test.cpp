@@ -183,6 +183,24 @@ TEST_F(GenerationsTest, CollectionEmptiesTheOldButFreesNoNumber) {
   EXPECT_EQ(next.number, 8U);
 }
 
+TEST_F(GenerationsTest, WhileTheClockIsNotTrustedNothingIsDeletedByItsAge) {
+  ASSERT_OK_AND_ASSIGN(const auto generations, at_->open());
+  for (const char* name : {"a", "b", "c"}) ASSERT_OK(generations->publish(ddl(name)));
+  const auto staging = at_->folder("staging");
+  ASSERT_OK(mem_.write_new({*staging, "old.duckdb"}, "x"));
+  clock_.advance(std::chrono::hours(24));
+  clock_.trust(false);
+  ASSERT_OK(at_->open());
+  ASSERT_OK(generations->publish(ddl("d")));
+  EXPECT_THAT(at_->names("staging"), ElementsAre("old.duckdb"));
+  EXPECT_GT(at_->content("000001.duckdb").size(), 0U);
+  clock_.trust(true);
+  ASSERT_OK(at_->open());
+  ASSERT_OK(generations->publish(ddl("e")));
+  EXPECT_THAT(at_->names("staging"), ElementsAre());
+  EXPECT_EQ(at_->content("000001.duckdb").size(), 0U);
+}
+
 TEST_F(GenerationsTest, AWriterThatSleptStartsAgainFromTheNewerOne) {
   ASSERT_OK_AND_ASSIGN(const auto slow, at_->open("local-00-1"));
   ASSERT_OK_AND_ASSIGN(const auto other, at_->open("local-00-2"));

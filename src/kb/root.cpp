@@ -131,7 +131,9 @@ class FileRoot final : public Root {
   const std::string& path() const override { return path_; }
   const std::string& uuid() const override { return identity_.uuid; }
   LockKind lock_kind() const override { return identity_.lock; }
+  CatalogKind catalog_kind() const override { return identity_.catalog; }
   const SharedServices& shared() const override { return shared_; }
+  const std::string& node() const override { return node_; }
   const std::string& process() const override { return process_; }
   std::string process_for_opening() const override { return process_name(node_); }
   const io::Directory& directory() const override { return *directory_; }
@@ -266,13 +268,10 @@ Result<std::unique_ptr<Root>> Root::open(io::FileSystem& fs, const Clock& clock,
     auto synced = fs.sync_directory(*parts.directory);
     if (synced) synced = clear_degraded(fs, *parts.directory);
     if (!synced) return failed_to(kCannotOpenRoot, synced.error());
-    sweep_staging(fs, {*parts.directory, kRootStagedPrefix, clock.wall()});
+    sweep_staging(fs, {*parts.directory, kRootStagedPrefix, clock});
   }
 
-  auto root = std::make_unique<FileRoot>(fs, clock, std::move(parts));
-  ignore(root->catalog().put_node({options.node, root->process(), format_iso8601(clock.wall())}),
-         "the catalog is an index; nothing waits for it");
-  return root;
+  return std::make_unique<FileRoot>(fs, clock, std::move(parts));
 }
 
 }  // namespace strata::kb

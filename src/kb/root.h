@@ -39,7 +39,10 @@ class Root {
   virtual const std::string& path() const = 0;
   virtual const std::string& uuid() const = 0;
   virtual LockKind lock_kind() const = 0;
+  virtual CatalogKind catalog_kind() const = 0;
   virtual const SharedServices& shared() const = 0;
+  /// As the node was started: RootOptions::node.
+  virtual const std::string& node() const = 0;
   /// `<node>-<boot>-<pid>`, boot being random at each start: names what this process stages.
   virtual const std::string& process() const = 0;
   /// The same with a boot of its own, for one opening of a stream. A stream that was moved and

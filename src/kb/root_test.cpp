@@ -64,13 +64,11 @@ TEST_F(RootTest, AFreshRootIsMadeAndKeepsItsUuid) {
     process = root->process();
     EXPECT_EQ(content("strata.json"), R"({"format":1,"lock":"file","uuid":")" + uuid + "\"}\n");
     EXPECT_THAT(process, testing::MatchesRegex("local-[0-9a-f]{8}-[0-9]+"));
-    EXPECT_THAT(names(), testing::UnorderedElementsAre("strata.json", "strata.sqlite"));
+    EXPECT_THAT(names(), testing::UnorderedElementsAre("strata.json"));
   }
   ASSERT_OK_AND_ASSIGN(const auto again, open());
   EXPECT_EQ(again->uuid(), uuid);
   EXPECT_NE(again->process(), process);
-  ASSERT_OK_AND_ASSIGN(const auto nodes, again->catalog().nodes());
-  EXPECT_EQ(nodes.size(), 2U);
 }
 
 TEST_F(RootTest, ThePathIsMadeCanonical) {
@@ -92,7 +90,7 @@ TEST_F(RootTest, OfTwoThatOpenAFreshRootAtOnceBothTakeTheFirstUuid) {
   ASSERT_OK_AND_ASSIGN(const auto root, open());
   EXPECT_NE(other, "");
   EXPECT_EQ(root->uuid(), other);
-  EXPECT_THAT(names(), testing::UnorderedElementsAre("strata.json", "strata.sqlite"));
+  EXPECT_THAT(names(), testing::UnorderedElementsAre("strata.json"));
 }
 
 TEST_F(RootTest, ARootOfAnotherKindIsRefusedAndLeftAsItIs) {
@@ -271,6 +269,10 @@ TEST_F(RootTest, StagedLeftoversAreSweptAfterAnHour) {
   ASSERT_OK(open());
   EXPECT_TRUE(exists(".staged.local-00-1.ab.json"));
   clock_.advance(std::chrono::minutes(61));
+  clock_.trust(false);
+  ASSERT_OK(open());
+  EXPECT_TRUE(exists(".staged.local-00-1.ab.json"));
+  clock_.trust(true);
   ASSERT_OK(open());
   EXPECT_FALSE(exists(".staged.local-00-1.ab.json"));
   EXPECT_TRUE(exists(".something-else"));

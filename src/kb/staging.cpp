@@ -58,6 +58,8 @@ Result<bool> publish_once(io::FileSystem& fs, const OncePublish& publish) {
 }
 
 void sweep_staging(io::FileSystem& fs, const Sweep& sweep) {
+  const auto now = sweep.clock.trusted_wall();
+  if (!now) return;
   const auto entries = fs.list(sweep.staging);
   if (!entries) return;
   for (const io::DirEntry& entry : *entries) {
@@ -65,7 +67,7 @@ void sweep_staging(io::FileSystem& fs, const Sweep& sweep) {
     const auto stat = fs.stat({sweep.staging, entry.name});
     if (!stat || stat->type == io::FileType::kOther) continue;
     const WallTime modified{std::chrono::nanoseconds(stat->modified_ns)};
-    if (sweep.now - modified <= kLeftoverAge) continue;
+    if (*now - modified <= kLeftoverAge) continue;
     if (stat->type == io::FileType::kDirectory) {
       remove_with_files(fs, {sweep.staging, entry.name});
     } else {

@@ -76,11 +76,11 @@ Result<bool> publish_once(io::FileSystem& fs, const OncePublish& publish);
 /// Removes the files, links and folders of files in `staging` whose names begin with `prefix` and
 /// that nobody touched for an hour: no maker takes nearly as long, and one that did would find its
 /// rename refused and start again. So the rule needs no proof that a process is dead. Best effort:
-/// what stays is swept by the next start.
+/// what stays, also because the clock is not to be trusted, is swept by the next start.
 struct Sweep {
   const io::Directory& staging;
   std::string_view prefix;
-  WallTime now;
+  const Clock& clock;
 };
 void sweep_staging(io::FileSystem& fs, const Sweep& sweep);
 

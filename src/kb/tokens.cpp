@@ -203,7 +203,7 @@ class FileTokens final : public Tokens {
     constexpr std::string_view kCannot = "The token could not be kept";
     const auto folder = io::ensure_directory(fs_, {root_, kFolder});
     if (!folder) return failed_to(kCannot, folder.error());
-    sweep_staging(fs_, {**folder, kStagedPrefix, clock_.wall()});
+    sweep_staging(fs_, {**folder, kStagedPrefix, clock_});
     const auto first = publish_once(fs_, {{**folder, file_name(kept.token.id)},
                                           **folder,
                                           staged_name({kStagedPrefix, kept.token.id, "json"}),

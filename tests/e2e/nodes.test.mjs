@@ -1,7 +1,7 @@
 // Nodes that share a root with Redis and PostgreSQL: what they agree on, and that neither service
 // is needed for a batch to land or a row to be read.
 import assert from 'node:assert/strict';
-import { cpSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import {
@@ -78,6 +78,55 @@ test('a backup of one is restored beside another catalog', { skip }, async () =>
   assert.equal(again.json.replayed, true, again.text);
   assert.deepEqual(await other.rows('restored', 'SELECT "table", state FROM _strata_manifest'),
                    [['raw_extracted.stream_s', 'ready']]);
+});
+
+test('every node of a root is listed, with when it was seen', { skip }, async () => {
+  const one = await node('one');
+  const two = await node('two', { data: one.data, url: one.postgresUrl });
+  const listed = async (server) => (await server.get('/nodes')).json.nodes
+      .map(({ node: name, process, version, alive, this: self }) =>
+          ({ name, version, alive, self, own: process.startsWith(`${name}-`) }));
+  const { version } = (await one.get('/nodes')).json.nodes[0];
+  assert.match(version, /^\d+\.\d+/);
+  const both = (own) => ['one', 'two'].map(
+      (name) => ({ name, version, alive: true, self: name === own, own: true }));
+  assert.deepEqual(await listed(one), both('one'));
+  assert.deepEqual(await listed(two), both('two'));
+  const database = one.postgresUrl.split('/').at(-1);
+  postgres.sql(`UPDATE strata.nodes SET heartbeat = heartbeat - 45000000 WHERE node = 'two'`,
+               database);
+  assert.deepEqual((await listed(one)).map(({ alive }) => alive), [true, false]);
+  postgres.sql(`UPDATE strata.nodes SET heartbeat = heartbeat - 3600000000 WHERE node = 'two'`,
+               database);
+  assert.deepEqual((await listed(one)).map(({ name }) => name), ['one']);
+});
+
+test('a clock that is off is told, and deletes nothing', { skip }, async () => {
+  const url = postgres.database('shifted');
+  // A database whose clock is an hour behind the machine's.
+  postgres.sql(`CREATE SCHEMA shifted;
+      CREATE FUNCTION shifted.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+        AS $$ SELECT pg_catalog.clock_timestamp() - interval '1 hour' $$;
+      ALTER DATABASE shifted SET search_path = shifted, pg_catalog`, 'shifted');
+  const server = await node('a', { url });
+  await createKb(server, 'demo');
+  const old = join(server.kbFolder('demo'), 'staging/old');
+  writeFileSync(old, '');
+  utimesSync(old, 0, 0);
+  await server.restart();
+  await server.createReceiver('demo', 's');
+  await server.land('demo', 's', [{ a: '1' }], 'b1');
+  assert.deepEqual(await server.rows('demo', 'SELECT a FROM raw_extracted.stream_s'), [['1']]);
+  const state = await ready(server);
+  assert.equal(state.ready, true);
+  assert.deepEqual(state.reduced, [
+    "This machine's clock is 60 minutes ahead of PostgreSQL's: no old file is deleted here until " +
+    'it is set right, as a time service does.']);
+  assert.ok(existsSync(old));
+  postgres.sql('ALTER DATABASE shifted RESET search_path', 'shifted');
+  await server.restart();
+  assert.deepEqual((await ready(server)).reduced, []);
+  assert.ok(!existsSync(old));
 });
 
 test('two nodes, twenty first landings at once: one lock, one generation', { skip }, async () => {
