@@ -391,8 +391,8 @@ class FileKnowledgebases final : public Knowledgebases {
 
   static Error one_of_two(const KbId& twin) {
     return make_error(Code::kConflict,
-                      fmt::format("it has the UUID of knowledgebase '{}', and the root's list, "
-                                  "strata.sqlite, does not tell which of the two is the copy. One "
+                      fmt::format("it has the UUID of knowledgebase '{}', and the root's list of "
+                                  "knowledgebases does not tell which of the two is the copy. One "
                                   "root holds a knowledgebase once: move the copy out, or to "
                                   "another root.",
                                   twin.str()));

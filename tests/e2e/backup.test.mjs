@@ -6,7 +6,9 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { check, History, kNothingWrong, readView, sendLogged } from './checker.mjs';
-import { freshFolder, run, start, startWith } from './harness.mjs';
+import {
+  dumpCatalogs, freshFolder, restoreCatalogs, run, start, startWith,
+} from './harness.mjs';
 import { countStream, verifyRoot } from './independent.mjs';
 
 const kStreams = ['payroll', 'sensors'];
@@ -35,6 +37,7 @@ test('a backup under load, restored elsewhere', async (t) => {
       [stream, new Set(histories[stream].outcomes('ok').map(({ id }) => id))]));
   const target = join(freshFolder(), 'demo-backup');
   const backup = await run(['backup', 'demo', target, '--data', original.data]);
+  const dump = dumpCatalogs(original.data);
   const during = landed();
   while (landed() < during + 50) await new Promise((resolve) => setImmediate(resolve));
   ended = true;
@@ -47,6 +50,7 @@ test('a backup under load, restored elsewhere', async (t) => {
   mkdirSync(join(data, 'kb'), { recursive: true });
   renameSync(target, join(data, 'kb/restored'));
   renameSync(original.data, `${original.data}.away`);
+  restoreCatalogs(data, dump);
   const restored = await start({ data });
 
   for (const stream of kStreams) {
@@ -77,6 +81,11 @@ test('a backup under load, restored elsewhere', async (t) => {
     assert.deepEqual({ files: count, rows, bytes },
                      await countStream(restored.streamFolder('restored', stream)));
   }
+  const ready = kStreams.map((stream) => [`raw_extracted.stream_${stream}`, `stream:${stream}`,
+                                          'ready']);
+  assert.deepEqual(await restored.rows('restored', 'SELECT "table", source, state ' +
+                                                   'FROM _strata_manifest ORDER BY "table"'),
+                   ready);
   // Immutable files keep the name of the kb they landed in.
   const { problems } = await verifyRoot(data);
   assert.deepEqual(problems.filter((problem) => !/kb says demo, and is/.test(problem)), []);

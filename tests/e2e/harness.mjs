@@ -124,17 +124,55 @@ const pathOf = (kb, rest) => `/knowledgebase/${kb}/strata${rest}`;
 const kPostgres = process.env.STRATA_E2E_POSTGRES;
 const kRedis = process.env.STRATA_E2E_REDIS;
 
-/// What a server on the root `data` is started with then; each root has a database of its own.
-function sharedServices(data) {
-  if (kPostgres === undefined) return [];
+/// Each root has a database of its own then.
+const databaseOf = (data) => `e2e_${createHash('sha256').update(data).digest('hex').slice(0, 16)}`;
+
+/// One of PostgreSQL's programs on `database`.
+function postgresProgram(program, database, args, input = '') {
   const [host, port] = kPostgres.split(':');
-  const database = `e2e_${createHash('sha256').update(data).digest('hex').slice(0, 16)}`;
-  const { status, stderr } = spawnSync('psql', ['-Xq', '-h', host, '-p', port, '-U', 'strata', '-d',
-                                                'postgres', '-c', `CREATE DATABASE ${database}`],
-                                       { encoding: 'utf8' });
+  return spawnSync(program, ['-h', host, '-p', port, '-U', 'strata', '-d', database, ...args],
+                   { encoding: 'utf8', input });
+}
+
+function makeDatabase(data) {
+  const { status, stderr } = postgresProgram(
+      'psql', 'postgres', ['-Xq', '-c', `CREATE DATABASE ${databaseOf(data)}`]);
   // Another server of the same root may have made it.
   assert.ok(status === 0 || /already exists/.test(stderr), stderr);
-  return ['--postgres', `postgresql://strata@${kPostgres}/${database}`, '--redis', kRedis];
+}
+
+/// What a server on the root `data` is started with then.
+function sharedServices(data) {
+  if (kPostgres === undefined) return [];
+  makeDatabase(data);
+  const url = `postgresql://strata@${kPostgres}/${databaseOf(data)}`;
+  return ['--postgres', url, '--redis', kRedis];
+}
+
+/// Takes the list of knowledgebases from the root `data`.
+export function loseRootCatalog(data) {
+  if (kPostgres === undefined) return rmSync(join(data, 'strata.sqlite'));
+  const { status, stderr } = postgresProgram('psql', databaseOf(data),
+                                             ['-Xq', '-c', 'TRUNCATE strata.knowledgebases']);
+  return assert.equal(status, 0, stderr);
+}
+
+/// What goes beside a backup of a folder of the root `data`: nothing where catalogs are files.
+export function dumpCatalogs(data) {
+  if (kPostgres === undefined) return undefined;
+  const { status, stdout, stderr } = postgresProgram('pg_dump', databaseOf(data),
+                                                     ['--schema=strata']);
+  assert.equal(status, 0, stderr);
+  return stdout;
+}
+
+/// For the root `data`, on which no server has run yet.
+export function restoreCatalogs(data, dump) {
+  if (dump === undefined) return;
+  makeDatabase(data);
+  const { status, stderr } = postgresProgram('psql', databaseOf(data),
+                                             ['-Xq', '-v', 'ON_ERROR_STOP=1'], dump);
+  assert.equal(status, 0, stderr);
 }
 
 /// One `strata serve`. Its methods throw only when there is no answer; what it says is for the test

@@ -2,10 +2,10 @@
 // replays although a copy has turned every hard link into a file.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { freshFolder, start, startWith, until } from './harness.mjs';
+import { freshFolder, loseRootCatalog, start, startWith, until } from './harness.mjs';
 import { countStream, verifyRoot } from './independent.mjs';
 
 const kRows = [{ a: '1', b: 'x' }, { a: '2' }];
@@ -88,20 +88,20 @@ test('a copy beside its original is refused, with the reason', async () => {
   assert.deepEqual(await server.rows('demo', 'SELECT count(*) FROM raw_extracted.stream_s'), [[2]]);
 });
 
-test('a copy beside its original is refused, with the original, where strata.sqlite was lost',
+test('a copy beside its original is refused, with the original, where the list was lost',
      async () => {
   const one = await startWith('demo', ['s']);
   await one.createKb('other');
   await one.land('demo', 's', kRows, 'b1');
   const two = await start({ data: one.data });
   execFileSync('cp', ['-r', one.kbFolder('demo'), one.kbFolder('another')]);
-  rmSync(join(one.data, 'strata.sqlite'));
+  loseRootCatalog(one.data);
   // Whoever has the original open knows it; a process that starts now cannot tell.
   assert.equal((await one.query('another', 'SELECT 1')).status, 409);
   assert.equal((await one.post('demo', 's', '{"a":"3"}\n', { id: 'b2' })).status, 200);
   await two.restart();
   for (const [kb, twin] of [['demo', 'another'], ['another', 'demo']]) {
-    const reason = new RegExp(`UUID of knowledgebase '${twin}'.* strata\\.sqlite, does not tell`);
+    const reason = new RegExp(`UUID of knowledgebase '${twin}'.* list of knowledgebases does not tell`);
     for (const answer of [await two.query(kb, 'SELECT 1'),
                           await two.post(kb, 's', '{"a":"4"}\n', { id: 'b3' })]) {
       assert.equal(answer.status, 409, answer.text);
