@@ -82,6 +82,14 @@ std::chrono::milliseconds redis_lock_ttl() {
   return number ? std::chrono::milliseconds(*number) : lock::kRedisLockTtl;
 }
 
+void warn_of_lost_lock(const lock::AcquisitionCounter::Key& lost) {
+  spdlog::warn(
+      "The lock of knowledgebase {} ran out while this process held it for stream {} ({}): it was "
+      "paused, or did not reach Redis. Nothing is lost by that: whoever publishes second starts "
+      "again from what the first one did.",
+      lost.kb, lost.stream, lock::purpose_name(lost.purpose));
+}
+
 constexpr auto kFolderInDoubt =
     "the disk failed to store the names in a folder; look at the disk, then restart Strata";
 
@@ -110,7 +118,7 @@ class Composition {
   const ServeOptions options_;
   const ListenAddress address_;
   SystemClock clock_;
-  lock::AcquisitionCounter acquisitions_;
+  lock::AcquisitionCounter acquisitions_{warn_of_lost_lock};
   api::Metrics metrics_;
   /// A name that may not be on disk stops ingest, whoever's it is.
   std::unique_ptr<io::FileSystem> fs_ =

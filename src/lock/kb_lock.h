@@ -2,12 +2,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "base/error.h"
 
@@ -17,7 +19,8 @@ namespace strata::lock {
 enum class Purpose : std::uint8_t { kView, kOntology, kResync, kRelocate, kUpload, kDrop };
 std::string_view purpose_name(Purpose purpose);
 
-/// Counts acquisitions per kb, stream and purpose for strata_lock_acquisitions_total. Thread-safe.
+/// Counts acquisitions per kb, stream and purpose for strata_lock_acquisitions_total, and passes on
+/// which of them ran out under their holder. Thread-safe.
 class AcquisitionCounter {
  public:
   struct Key {
@@ -26,10 +29,19 @@ class AcquisitionCounter {
     Purpose purpose;
     auto operator<=>(const Key&) const = default;
   };
+  /// Called on the holder's thread, after it let go.
+  using OnLost = std::function<void(const Key&)>;
+
+  explicit AcquisitionCounter(OnLost on_lost = {}) : on_lost_(std::move(on_lost)) {}
   void add(const Key& key);
+  /// The lease that `key` was counted for held no more when its holder let go.
+  void lost(const Key& key) const {
+    if (on_lost_) on_lost_(key);
+  }
   std::map<Key, std::uint64_t> snapshot() const;
 
  private:
+  const OnLost on_lost_;
   mutable std::mutex mutex_;
   std::map<Key, std::uint64_t> counts_;
 };

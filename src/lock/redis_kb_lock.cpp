@@ -68,8 +68,13 @@ class OwnedKey {
 
 class RedisLease final : public Lease {
  public:
-  RedisLease(const Clock& clock, OwnedKey key, SteadyTime deadline)
-      : clock_(clock), key_(std::move(key)), deadline_(deadline) {}
+  /// What its ends are told to, and as whose.
+  struct Account {
+    const AcquisitionCounter& acquisitions;
+    AcquisitionCounter::Key key;
+  };
+  RedisLease(const Clock& clock, OwnedKey key, SteadyTime deadline, Account account)
+      : clock_(clock), key_(std::move(key)), account_(std::move(account)), deadline_(deadline) {}
   RedisLease(const RedisLease&) = delete;
   RedisLease& operator=(const RedisLease&) = delete;
   ~RedisLease() override {
@@ -79,7 +84,9 @@ class RedisLease final : public Lease {
     }
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
+    const bool was_held = held();
     ignore(key_.release(), "its TTL frees it too");
+    if (!was_held) account_.acquisitions.lost(account_.key);
   }
 
   /// Throws when the system has no thread left.
@@ -116,6 +123,7 @@ class RedisLease final : public Lease {
 
   const Clock& clock_;
   OwnedKey key_;  // used by the thread while there is one
+  const Account account_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   SteadyTime deadline_;    // guarded by mutex_
@@ -132,11 +140,12 @@ class RedisKbLock final : public KbLock {
 
   Result<std::unique_ptr<Lease>> acquire(const LockRequest& request) override {
     return wait_for_lease(clock_, request, kPauses, acquisitions_,
-                          [this, &request] { return try_once(request.kb); });
+                          [this, &request] { return try_once(request); });
   }
 
  private:
-  Result<std::unique_ptr<Lease>> try_once(const std::string& kb) {
+  Result<std::unique_ptr<Lease>> try_once(const LockRequest& request) {
+    const std::string& kb = request.kb;
     OwnedKey key(redis_, options_.key_prefix + ":lock", options_.ttl);
     STRATA_RETURN_IF_ERROR(in_context(kb, free_unanswered()));
     const SteadyTime sent = clock_.steady();
@@ -144,7 +153,9 @@ class RedisKbLock final : public KbLock {
     if (!taken) remember_unanswered(std::move(key));
     STRATA_RETURN_IF_ERROR(in_context(kb, taken));
     if (!*taken) return make_error(Code::kBusy, {}, "somebody else's value is in the key");
-    auto lease = std::make_unique<RedisLease>(clock_, std::move(key), sent + options_.ttl);
+    auto lease = std::make_unique<RedisLease>(
+        clock_, std::move(key), sent + options_.ttl,
+        RedisLease::Account{acquisitions_, {kb, request.stream, request.purpose}});
     try {
       lease->start_renewing();
     } catch (const std::system_error& error) {

@@ -76,7 +76,11 @@ class RedisKbLockTest : public testing::Test {
   std::vector<std::unique_ptr<RedisClient>> clients_;
   const SystemClock clock_;
   FakeClock fake_clock_{SystemClock().wall()};
-  AcquisitionCounter acquisitions_;
+  int lost_ = 0;
+  AcquisitionCounter acquisitions_{[this](const AcquisitionCounter::Key& key) {
+    EXPECT_EQ(key.kb, "demo");
+    ++lost_;
+  }};
 };
 
 constexpr LockRequest now() { return {.kb = "demo", .wait = milliseconds(0)}; }
@@ -97,6 +101,7 @@ TEST_F(RedisKbLockTest, TheKeyHoldsAnOwnerOfItsOwnForTheTtl) {
   }
   EXPECT_FALSE(key_exists());
   EXPECT_NE(owners[0], owners[1]);
+  EXPECT_EQ(lost_, 0);
 }
 
 TEST_F(RedisKbLockTest, ALeaseIsHeldUntilItsDeadlineAndThenNotRenewed) {
@@ -107,8 +112,10 @@ TEST_F(RedisKbLockTest, ALeaseIsHeldUntilItsDeadlineAndThenNotRenewed) {
     EXPECT_TRUE(lease->held());
     fake_clock_.advance(milliseconds(1));
     EXPECT_FALSE(lease->held());
+    EXPECT_EQ(lost_, 0);
   }
   EXPECT_FALSE(key_exists());
+  EXPECT_EQ(lost_, 1);
 
   constexpr milliseconds kTtl{300};
   ASSERT_OK_AND_ASSIGN(const auto lease, make(fake_clock_, kTtl)->acquire(now()));

@@ -18,7 +18,7 @@ const kElsewhere = linesOf('elsewhere.txt').map((line) => {
 });
 
 /// The list may only shrink: whoever builds what a case waits for moves it and lowers this.
-const kWaiting = 38;
+const kWaiting = 37;
 
 /// Every case there is, by kind.
 const kCases = {

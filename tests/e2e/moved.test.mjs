@@ -101,7 +101,8 @@ test('a copy beside its original is refused, with the original, where the list w
   assert.equal((await one.post('demo', 's', '{"a":"3"}\n', { id: 'b2' })).status, 200);
   await two.restart();
   for (const [kb, twin] of [['demo', 'another'], ['another', 'demo']]) {
-    const reason = new RegExp(`UUID of knowledgebase '${twin}'.* list of knowledgebases does not tell`);
+    const reason = new RegExp(
+        `UUID of knowledgebase '${twin}'.* list of knowledgebases does not tell`);
     for (const answer of [await two.query(kb, 'SELECT 1'),
                           await two.post(kb, 's', '{"a":"4"}\n', { id: 'b3' })]) {
       assert.equal(answer.status, 409, answer.text);

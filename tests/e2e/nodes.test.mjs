@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { cpSync, existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
+import { stopDdlWorker } from './ddl_worker.mjs';
 import {
   acquisitions, freshFolder, run, start, startAndEnd, startWith, until,
 } from './harness.mjs';
@@ -18,9 +19,9 @@ before(async () => {
 
 let databases = 0;
 /// A node on a root of its own, or on that of another.
-function node(name, { data, url = postgres.database(`nodes${databases += 1}`) } = {}) {
+function node(name, { data, url = postgres.database(`nodes${databases += 1}`), env } = {}) {
   const args = ['--node', name, '--postgres', url, '--redis', redis.url];
-  return start({ data, args }).then((server) => Object.assign(server, { postgresUrl: url }));
+  return start({ data, args, env }).then((server) => Object.assign(server, { postgresUrl: url }));
 }
 
 const identity = (server) => JSON.parse(readFileSync(join(server.data, 'strata.json'), 'utf8'));
@@ -204,6 +205,51 @@ test('Redis away: a new stream lands, and has its view when Redis is back', { sk
   const answer = () => server.query('demo', 'SELECT a FROM raw_extracted.stream_late');
   await until(async () => (await answer()).status === 200, 'the view');
   assert.deepEqual((await answer()).json.rows, [['1']]);
+});
+
+test('a writer paused past its lock: the next one holds it, and keeps it', { skip }, async () => {
+  const ttl = 1000;
+  const start_ = (name, rest) => node(name, { ...rest, env: { STRATA_REDIS_TTL_MS: `${ttl}` } });
+  const one = await start_('one');
+  const two = await start_('two', { data: one.data, url: one.postgresUrl });
+  await createKb(one, 'demo');
+  const key = () => redis.command('--scan', '--pattern', 'strata:*:lock');
+  /// A new stream whose view `server` is making: its worker is stopped, with the lock held.
+  const begin = async (server, name) => {
+    for (let n = 0; n < 50; ++n) {
+      const stream = `${name}${n}`;
+      await server.createReceiver('demo', stream);
+      const landing = server.land('demo', stream, [{ a: name }], 'b');
+      const worker = await stopDdlWorker(server, landing);
+      if (worker !== undefined) return { stream, worker, landing };
+    }
+    return assert.fail('no worker was caught');
+  };
+  const first = await begin(one, 'one');
+  const before = await generation(two);
+  process.kill(one.pid, 'SIGSTOP');
+  await until(() => key() === '', 'the lock to run out');
+  const second = await begin(two, 'two');
+  const owner = redis.command('GET', key());
+
+  process.kill(one.pid, 'SIGCONT');
+  process.kill(first.worker, 'SIGCONT');
+  await first.landing;
+  const isReady = async ({ stream }) =>
+      (await two.query('demo', `SELECT a FROM raw_extracted.stream_${stream}`)).status === 200;
+  await until(() => isReady(first), 'the view of the first');
+  await until(() => /lock of knowledgebase demo ran out while this process held it/.test(one.log),
+              'the log');
+  assert.equal(redis.command('GET', key()), owner, 'the second one holds it still');
+  assert.ok(!await isReady(second));
+  process.kill(second.worker, 'SIGCONT');
+  await second.landing;
+  await until(() => isReady(second), 'the view of the second');
+  assert.deepEqual(
+      [await isReady(first), await generation(one), await generation(two)],
+      [true, before + 2, before + 2]);
+  assert.doesNotMatch(two.log, /ran out/);
+  assert.equal(key(), '');
 });
 
 test('a root is of one kind: others are told how to change it', { skip }, async () => {
