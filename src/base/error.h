@@ -26,11 +26,14 @@ enum class Code : std::uint8_t {
   kUnknownKnowledgebase,  // 404
   kUnknownStream,         // 404
   kUnknownTable,          // 404
+  kUnknownJob,            // 404
   kMethodNotAllowed,      // 405
   kNotAcceptable,         // 406
   kRequestTimeout,        // 408 send it again, same id
   kConflict,              // 409 something else stands under this name
   kViewDeferred,          // 409 nothing has landed yet
+  kJobRunning,            // 409 wait for the job that is under way, or cancel it
+  kJobEnded,              // 409 nothing is left to stop
   kLengthRequired,        // 411
   kBodyTooLarge,          // 413 split it
   kUriTooLong,            // 414

@@ -47,6 +47,7 @@ class SqliteBackend final : public Backend {
   static std::string run(const std::string& path, const std::string& sql) {
     sqlite3* raw = nullptr;
     EXPECT_EQ(sqlite3_open(path.c_str(), &raw), SQLITE_OK);
+    sqlite3_busy_timeout(raw, static_cast<int>(kSqliteBusyWait.count()));
     std::string value;
     const auto keep = [](void* to, int, char** values, char**) {
       *static_cast<std::string*>(to) = values[0] == nullptr ? "" : values[0];
