@@ -14,7 +14,7 @@
 #include "api/caller.h"
 #include "api/operation_table.h"
 #include "api/routes.h"
-#include "stream/testing/stream_world.h"
+#include "api/test_support.h"
 
 namespace strata::api {
 namespace {
@@ -65,6 +65,10 @@ constexpr Expected kExpected[] = {
     {"listRejects", kPass, k404, kPass, kPass},
     {"getReject", kPass, k404, kPass, kPass},
     {"deleteReject", kPass, k404, k403, k403},
+    {"listJobs", k403, k403, kPass, kPass},
+    {"getJob", k403, k403, kPass, kPass},
+    {"getJobEvents", k403, k403, kPass, kPass},
+    {"cancelJob", k403, k403, k403, kPass},
     {"listTables", k403, k403, kPass, kPass},
     {"getSchema", k403, k403, kPass, kPass},
     {"query", k403, k403, kPass, kPass},
@@ -90,9 +94,9 @@ std::string text_of(const http::Response& response, const std::string& member) {
 
 /// A server's routes without its sockets: kbs `own` and `foreign`, each with streams `mine` and
 /// `other`; tokens are needed.
-class AccessTest : public testing::Test {
+class AccessTest : public testing::Test, protected ApiProcess {
  protected:
-  AccessTest() {
+  AccessTest() : ApiProcess({.required = true}) {
     for (const char* name : {"own", "foreign"}) {
       const auto kb = process_.kbs->create(KbId::parse(name).value(), "file");
       EXPECT_OK(kb);
@@ -155,24 +159,6 @@ class AccessTest : public testing::Test {
     }
   }
 
-  stream::World world_;
-  stream::Process process_{world_};
-  std::unique_ptr<kb::Tokens> tokens_ =
-      kb::Tokens::open(process_.faults, world_.clock, process_.root->directory());
-  Metrics metrics_;
-  Services services_{world_.clock,
-                     *process_.root,
-                     *tokens_,
-                     {.required = true},
-                     *process_.kbs,
-                     process_.workers,
-                     process_.workers,
-                     *process_.services,
-                     *process_.streams,
-                     *process_.views,
-                     process_.acquisitions,
-                     metrics_,
-                     "test"};
   std::map<std::string, http::Route> routes_;
 };
 

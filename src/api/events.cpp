@@ -1,71 +1,48 @@
-#include <atomic>
+#include <boost/json.hpp>
 #include <utility>
 
+#include "api/event_stream.h"
 #include "api/handlers.h"
-#include "base/limits.h"
-#include "stream/number_events.h"
 
 namespace strata::api {
 namespace {
 
-/// No more than one event a second.
-constexpr std::chrono::milliseconds kEventPause{1000};
+/// As a receiver's answer has them.
+std::string numbers_json(stream::Stream& stream) {
+  const stream::Totals totals = stream.numbers().totals();
+  boost::json::object numbers{{"rows", totals.rows},
+                              {"files", totals.files},
+                              {"bytes", totals.bytes},
+                              {"last_landed", nullptr},
+                              {"rejected", stream.rejects().kept().count}};
+  if (!totals.last_landed.empty()) numbers["last_landed"] = totals.last_landed;
+  return boost::json::serialize(numbers);
+}
 
-/// A place among the subscribers, given back with it.
-class Place {
+class NumberEvents final : public EventSource {
  public:
-  explicit Place(std::atomic<int>& taken) : taken_(&taken) {}
-  Place(Place&& other) noexcept : taken_(std::exchange(other.taken_, nullptr)) {}
-  Place& operator=(Place&&) = delete;
-  ~Place() {
-    if (taken_ != nullptr) --*taken_;
-  }
-
-  static Result<Place> take(std::atomic<int>& taken) {
-    Place place(taken);
-    if (++taken > limits::kEventSubscribersMax) {
-      return make_error(Code::kBusy,
-                        "As many are watching as this server takes; ask for the receiver itself, "
-                        "or try again later.");
-    }
-    return place;
-  }
-
- private:
-  std::atomic<int>* taken_;
-};
-
-class EventsBody final : public http::BodySource {
- public:
-  EventsBody(Place place, stream::Stream& stream, const Clock& clock)
-      : place_(std::move(place)),
-        stream_(stream),
-        events_(clock, [&stream] { return stream::numbers_json(stream); }) {}
+  NumberEvents(WatcherPlace place, stream::Stream& stream, const Clock& clock)
+      : place_(std::move(place)), stream_(stream), events_(clock) {}
 
   /// Ends with the stream: numbers of a folder that was moved aside are nobody's.
   Result<std::optional<std::string>> next() override {
     STRATA_ASSIGN_OR_RETURN(const bool in_place, stream_.in_place());
     if (!in_place) return std::nullopt;
-    return events_.next();
+    return events_.say(numbers_json(stream_));
   }
-  std::chrono::milliseconds pause() const override { return kEventPause; }
 
  private:
-  Place place_;
+  WatcherPlace place_;
   stream::Stream& stream_;
-  stream::NumberEvents events_;
+  ChangeEvents events_;
 };
 
 }  // namespace
 
 Result<http::Response> get_events(const http::Request& request, Services& services) {
   STRATA_ASSIGN_OR_RETURN(stream::Stream* const stream, stream_of(request, services));
-  STRATA_ASSIGN_OR_RETURN(Place place, Place::take(services.subscribers));
-  http::Response response;
-  response.headers.emplace_back("Content-Type", "text/event-stream");
-  response.headers.emplace_back("Cache-Control", "no-store");
-  response.source = std::make_unique<EventsBody>(std::move(place), *stream, services.clock);
-  return response;
+  STRATA_ASSIGN_OR_RETURN(WatcherPlace place, WatcherPlace::take(services.subscribers));
+  return event_response(std::make_unique<NumberEvents>(std::move(place), *stream, services.clock));
 }
 
 }  // namespace strata::api

@@ -45,6 +45,11 @@ Result<http::Response> list_rejects(const http::Request& request, Services& serv
 Result<http::Response> get_reject(const http::Request& request, Services& services);
 Result<http::Response> delete_reject(const http::Request& request, Services& services);
 
+Result<http::Response> list_jobs(const http::Request& request, Services& services);
+Result<http::Response> get_job(const http::Request& request, Services& services);
+Result<http::Response> get_job_events(const http::Request& request, Services& services);
+Result<http::Response> delete_job(const http::Request& request, Services& services);
+
 Result<http::Response> list_tables(const http::Request& request, Services& services);
 Result<http::Response> list_documents(const http::Request& request, Services& services);
 Result<http::Response> get_schema(const http::Request& request, Services& services);

@@ -20,7 +20,7 @@ Result<PageRequest> read_page(const http::Request& request) {
     auto id = BatchId::parse(before->second);
     if (!id) {
       return make_error(Code::kBadRequest,
-                        "before is the batch id with which the page before ended, its `next`.");
+                        "before is the id with which the page before ended, its `next`.");
     }
     page.before = std::move(*id);
   }

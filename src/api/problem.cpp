@@ -100,6 +100,13 @@ http::Response problem(const Error& error, const http::Request& request) {
   return respond(error, members(error, request));
 }
 
+http::Response job_problem(const Error& error, const std::string& job,
+                           const http::Request& request) {
+  json::object body = members(error, request);
+  body["job"] = job;
+  return respond(error, std::move(body));
+}
+
 http::Response batch_problem(const Error& error, const ndjson::Rejection& rejection,
                              const http::Request& request) {
   json::object body = members(error, request);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "duck/worker_pool.h"
 #include "duck/worker_sandbox.h"
+#include "jobs/job_runner.h"
 #include "kb/clock_check.h"
 #include "kb/knowledgebases.h"
 #include "kb/root.h"
@@ -35,6 +36,7 @@ struct Services {
   const stream::StreamServices& stream_services;
   stream::Streams& streams;
   stream::ViewJob& views;
+  jobs::JobRunner& jobs;
   lock::AcquisitionCounter& acquisitions;
   Metrics& metrics;
   std::string version;

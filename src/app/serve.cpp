@@ -24,6 +24,7 @@
 #include "duck/copy_batch_writer.h"
 #include "http/server.h"
 #include "io/posix_file_system.h"
+#include "jobs/job_runner.h"
 #include "kb/clock_check.h"
 #include "kb/heartbeat.h"
 #include "lock/redis_kb_lock.h"
@@ -90,6 +91,12 @@ void warn_of_lost_lock(const lock::AcquisitionCounter::Key& lost) {
       lost.kb, lost.stream, lock::purpose_name(lost.purpose));
 }
 
+/// What its row does not say.
+void log_job_failure(const jobs::JobFailure& failure) {
+  spdlog::error("job {} ({}) of {}: {} [{}]", failure.job, failure.kind, failure.kb,
+                failure.error.message, failure.error.detail);
+}
+
 constexpr auto kFolderInDoubt =
     "the disk failed to store the names in a folder; look at the disk, then restart Strata";
 
@@ -140,6 +147,7 @@ class Composition {
   std::unique_ptr<stream::StreamServices> stream_services_;
   std::unique_ptr<stream::ViewJob> views_;
   std::unique_ptr<stream::Streams> streams_;
+  std::unique_ptr<jobs::JobRunner> jobs_;
   std::unique_ptr<api::Services> services_;
   std::unique_ptr<http::Server> server_;
   std::atomic<http::Server*> serving_ = nullptr;
@@ -187,9 +195,11 @@ Result<void> Composition::build_parts() {
   stream_services_ = std::make_unique<stream::StreamServices>(*fs_, clock_, *root_, *writer_);
   views_ = std::make_unique<stream::ViewJob>();
   streams_ = std::make_unique<stream::Streams>(*stream_services_, *knowledgebases_, *views_);
+  jobs_ = std::make_unique<jobs::JobRunner>(
+      jobs::JobRunnerOptions{.process = root_->process(), .on_failure = log_job_failure}, clock_);
   services_ = std::make_unique<api::Services>(
       clock_, *root_, *tokens_, options_.auth, *knowledgebases_, *query_workers_, *own_workers_,
-      *stream_services_, *streams_, *views_, acquisitions_, metrics_, kVersion, sandbox,
+      *stream_services_, *streams_, *views_, *jobs_, acquisitions_, metrics_, kVersion, sandbox,
       options_.unsafe_queries, clock_check_.get());
   STRATA_RETURN_IF_ERROR(streams_->open_all());
   for (const std::string& problem : streams_->problems()) spdlog::error("{}", problem);
@@ -273,6 +283,7 @@ void Composition::stop() {
     if (own_workers_) own_workers_->stop();
   });
   if (server_) server_->stop();
+  jobs_.reset();  // waits for its works: what they borrow goes after them
   if (views_) views_->stop();
   stopped.set_value();
   deadline.join();

@@ -19,6 +19,8 @@ struct JobRunner::Running {
   const JobRequest request;
   const Work work;
   JobProgress progress;
+  bool is_gone() const { return request.is_gone && request.is_gone(); }
+
   std::atomic<bool> cancel_asked = false;
   std::atomic<bool> lost = false;
   // By the runner's mutex_:
@@ -204,7 +206,7 @@ void JobRunner::write_end(Running& job, catalog::JobEnd end) {
       end.reason = kInternalReason;
       continue;
     }
-    if (!goes_on_after_a_pause()) return;
+    if (job.is_gone() || !goes_on_after_a_pause()) return;
   }
 }
 
@@ -224,8 +226,8 @@ void JobRunner::beat_until_closed() {
 void JobRunner::beat(Running& job) const {
   auto [step, progress] = job.progress.point();
   const auto hold = job.jobs.beat({job.id, options_.process, std::move(step), progress});
-  if (!hold || *hold == catalog::JobHold::kOurs) return;  // not answered: the next one is
-  (*hold == catalog::JobHold::kLost ? job.lost : job.cancel_asked) = true;
+  if (hold ? *hold == catalog::JobHold::kOurs : !job.is_gone()) return;
+  (hold && *hold == catalog::JobHold::kCancelAsked ? job.cancel_asked : job.lost) = true;
   job.progress.cancel();
 }
 

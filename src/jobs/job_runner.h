@@ -39,9 +39,12 @@ inline constexpr std::string_view kInternalReason =
 using Work = std::function<Result<std::string>(JobProgress& progress)>;
 
 struct JobRequest {
-  std::string kb;  // for the log
   std::string kind;
   std::string subject = {};  // the stream; empty: the kb itself
+  std::string kb = {};       // for the log
+  /// Whether the kb was moved aside, asked when its catalog cannot be written: what ran for it is
+  /// told to stop then, and its end is nobody's any more. None: it never is.
+  std::function<bool()> is_gone = {};
 };
 
 /// Not `is_new`: nothing was started, because the job `id` of this kb is under way.

@@ -106,7 +106,7 @@ class JobRunnerTest : public testing::Test {
   }
 
   std::string start(JobRunner& runner, Work work) {
-    const auto started = runner.start(jobs_, {"demo", "compact", "a"}, std::move(work));
+    const auto started = runner.start(jobs_, {"compact", "a"}, std::move(work));
     EXPECT_TRUE(started && started->is_new);
     return started ? started->id : "";
   }
@@ -237,17 +237,17 @@ TEST_F(JobRunnerTest, WhatWasDoneWhenTheCancelCameIsDone) {
 TEST_F(JobRunnerTest, TheJobInTheWayIsNamedAndNoMoreRunThanThereAreThreads) {
   const auto runner = make_runner("n-1");
   const std::string id = start(*runner, until_cancelled);
-  const auto refused = runner->start(jobs_, {"demo", "migrate"}, until_cancelled);
+  const auto refused = runner->start(jobs_, {"migrate"}, until_cancelled);
   ASSERT_TRUE(refused);
   EXPECT_FALSE(refused->is_new);
   EXPECT_EQ(refused->id, id);
 
   const auto second = make_backend(catalog::Kind::kSqlite);
   const auto second_catalog = second->holder();
-  ASSERT_TRUE(runner->start(second_catalog->jobs(), {"two", "compact"}, until_cancelled));
+  ASSERT_TRUE(runner->start(second_catalog->jobs(), {"compact"}, until_cancelled));
   const auto third = make_backend(catalog::Kind::kSqlite);
   const auto third_catalog = third->holder();
-  const auto busy = runner->start(third_catalog->jobs(), {"three", "compact"}, until_cancelled);
+  const auto busy = runner->start(third_catalog->jobs(), {"compact"}, until_cancelled);
   ASSERT_FALSE(busy);
   EXPECT_EQ(busy.error().code, Code::kBusy);
   EXPECT_EQ(third_catalog->jobs().list({.limit = 9}).value(), std::vector<JobRow>{});
@@ -257,7 +257,7 @@ TEST_F(JobRunnerTest, TheJobInTheWayIsNamedAndNoMoreRunThanThereAreThreads) {
   // The place is free a moment after the row says so.
   auto started = busy;
   while (!started) {
-    started = runner->start(third_catalog->jobs(), {"three", "compact"}, until_cancelled);
+    started = runner->start(third_catalog->jobs(), {"compact"}, until_cancelled);
   }
   EXPECT_TRUE(started->is_new);
   runner->stop();
@@ -284,7 +284,7 @@ TEST_F(JobRunnerTest, OfAJobThatASecondOwnerTookOverTheFirstsEndChangesNothing) 
 
   const auto second = make_runner("n-2");
   const auto reached = backend_->holder();
-  const auto taken = second->start(reached->jobs(), {"demo", "compact"},
+  const auto taken = second->start(reached->jobs(), {"compact"},
                                    [&second_gate](JobProgress&) -> Result<std::string> {
                                      second_gate.wait();
                                      return R"({"by":"the second"})";
@@ -328,10 +328,56 @@ TEST_F(JobRunnerTest, ACatalogOutOfReachEndsNoWorkAndTheEndIsWrittenWhenItIsBack
   EXPECT_FALSE(was_told);
 }
 
+TEST_F(JobRunnerTest, OfAKbThatWasMovedAsideTheWorkIsToldAndItsPlaceComesFree) {
+  std::atomic<bool> is_gone = false;
+  std::atomic<int> told = 0;
+  const auto runner = make_runner("n-1");
+  for (const bool ends_before : {false, true}) {
+    Gate gate;
+    is_gone = false;
+    const auto started =
+        runner->start(jobs_, {.kind = "compact", .is_gone = [&is_gone] { return is_gone.load(); }},
+                      [&](JobProgress& progress) -> Result<std::string> {
+                        if (ends_before) {
+                          gate.wait();
+                          return "{}";
+                        }
+                        ignore(until_cancelled(progress), "only waits");
+                        ++told;
+                        return make_error(Code::kCancelled, "told");
+                      });
+    ASSERT_TRUE(started && started->is_new);
+    wait_until_running(started->id);
+    jobs_.away = true;
+    const int before = jobs_.failed;
+    gate.open();
+    while (jobs_.failed < before + 5) std::this_thread::sleep_for(kTick);
+    EXPECT_EQ(told, ends_before ? 1 : 0);
+    is_gone = true;
+    // Another kb's jobs take its place.
+    const auto other = make_backend(catalog::Kind::kSqlite);
+    const auto other_catalog = other->holder();
+    const auto first = runner->start(other_catalog->jobs(), {"compact"}, until_cancelled);
+    ASSERT_TRUE(first && first->is_new);
+    const auto third = make_backend(catalog::Kind::kSqlite);
+    const auto third_catalog = third->holder();
+    Result<StartedJob> second = make_error(Code::kBusy, "");
+    while (!second) second = runner->start(third_catalog->jobs(), {"compact"}, until_cancelled);
+    for (const auto& [jobs, id] : {std::pair(&other_catalog->jobs(), first->id),
+                                   std::pair(&third_catalog->jobs(), second->id)}) {
+      ASSERT_TRUE(runner->request_cancel(*jobs, id));
+      while (jobs->job(id).value()->is_under_way()) std::this_thread::sleep_for(kTick);
+    }
+    jobs_.away = false;
+    backend_->age_jobs(kLease * 2);
+  }
+  EXPECT_EQ(told, 1);
+}
+
 TEST_F(JobRunnerTest, ACatalogOutOfReachStartsNothing) {
   const auto runner = make_runner("n-1");
   jobs_.away = true;
-  const auto refused = runner->start(jobs_, {"demo", "compact"}, until_cancelled);
+  const auto refused = runner->start(jobs_, {"compact"}, until_cancelled);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kIo);
   jobs_.away = false;
@@ -363,7 +409,7 @@ TEST_F(JobRunnerTest, WhatAnEndedProcessLeftIsMarkedByAnyLookAndCanBeStartedAgai
   for (const auto& [left, look] : looks) {
     SCOPED_TRACE(left);
     ASSERT_EQ(jobs_.start({left, "compact", "a", "gone-1"}).value(), std::nullopt);
-    EXPECT_EQ(runner->start(jobs_, {"demo", "compact"}, until_cancelled).value().id, left);
+    EXPECT_EQ(runner->start(jobs_, {"compact"}, until_cancelled).value().id, left);
     backend_->age_jobs(kLease * 2);
     look();
     EXPECT_EQ(row(left).state, "failed");
@@ -386,7 +432,7 @@ TEST_F(JobRunnerTest, AStopTellsItsWorksAndWhatGoesOnAllTheSameHasFailed) {
     const JobRow stopped = row(id);
     EXPECT_EQ(stopped.state, "failed");
     EXPECT_EQ(stopped.reason, kStoppedReason);
-    EXPECT_EQ(runner->start(jobs_, {"demo", "compact"}, until_cancelled).error().code, Code::kBusy);
+    EXPECT_EQ(runner->start(jobs_, {"compact"}, until_cancelled).error().code, Code::kBusy);
     gate.open();
     runner.reset();
     EXPECT_EQ(row(id), stopped);

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "stream/number_events.h"
 #include "stream/testing/stream_world.h"
 
 namespace strata::stream {
@@ -75,21 +74,6 @@ TEST_F(RatesTest, AnotherWindowIsRefused) {
   const auto refused = process.stream("s").rates().series("2h");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kBadRequest);
-}
-
-TEST(NumberEvents, SayTheNumbersWhenTheyChangedAndElseNowAndThenThatTheyLive) {
-  FakeClock clock{std::chrono::sys_days(std::chrono::year(2026) / 6 / 29)};
-  std::string numbers = "{\"rows\":1}";
-  NumberEvents events(clock, [&numbers] { return numbers; });
-  EXPECT_EQ(events.next(), "data: {\"rows\":1}\n\n");
-  EXPECT_EQ(events.next(), "");
-  clock.advance(seconds(14));
-  EXPECT_EQ(events.next(), "");
-  clock.advance(seconds(1));
-  EXPECT_EQ(events.next(), ": nothing new\n\n");
-  EXPECT_EQ(events.next(), "");
-  numbers = "{\"rows\":2}";
-  EXPECT_EQ(events.next(), "data: {\"rows\":2}\n\n");
 }
 
 }  // namespace
