@@ -13,7 +13,7 @@ struct BatchListCommand final : ControlCommand {
   StreamPages pages;
 
   ExitCode run(CommandContext& context) override {
-    return list_page(context, *this, pages, "/batches",
+    return list_page(context, *this, pages, of_receiver(pages.kb, pages.stream, "/batches"),
                      {"batch_id", "rows", "columns", "bytes", "arrived_at", "where"});
   }
 };
@@ -42,7 +42,7 @@ void add_batch_commands(CLI::App& app, CommandContext& context) {
   const auto [list, listed] = add_command<BatchListCommand>(
       *group, context, "list", "List the newest batches of a receiver",
       "strata batch list demo weather --limit 20");
-  add_page_options(*list, listed->pages);
+  add_stream_page_options(*list, listed->pages);
   add_control_options(*list, *listed);
 
   const auto [show, shown] = add_command<BatchShowCommand>(

@@ -15,20 +15,23 @@ std::string of_receiver(const std::string& kb, const std::string& stream, const 
   return strata_path(kb, "/receivers/" + http::percent_encode(stream) + rest);
 }
 
-void add_page_options(CLI::App& command, StreamPages& fields) {
+void add_page_options(CLI::App& command, Pages& fields) {
   constexpr std::uint32_t kLimitMax = 500;
-  command.add_option("KB", fields.kb, "the knowledgebase")->required();
-  command.add_option("STREAM", fields.stream, "the receiver")->required();
   command.add_option("--limit", fields.limit, "how many (50)")
       ->check(CLI::Range(1U, kLimitMax))
       ->type_name("N");
   command.add_option("--before", fields.before, "only those older than this one")->type_name("ID");
 }
 
-ExitCode list_page(CommandContext& context, const ControlCommand& command, const StreamPages& pages,
-                   const std::string& rest, std::initializer_list<std::string_view> members) {
-  std::string target =
-      of_receiver(pages.kb, pages.stream, fmt::format("{}?limit={}", rest, pages.limit));
+void add_stream_page_options(CLI::App& command, StreamPages& fields) {
+  command.add_option("KB", fields.kb, "the knowledgebase")->required();
+  command.add_option("STREAM", fields.stream, "the receiver")->required();
+  add_page_options(command, fields);
+}
+
+ExitCode list_page(CommandContext& context, const ControlCommand& command, const Pages& pages,
+                   const std::string& path, std::initializer_list<std::string_view> members) {
+  std::string target = fmt::format("{}?limit={}", path, pages.limit);
   if (!pages.before.empty()) target += "&before=" + http::percent_encode(pages.before);
   const auto response = ask_for_success(context, command.connection, {.target = target});
   if (!response) return response.error();

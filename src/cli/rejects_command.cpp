@@ -26,7 +26,7 @@ struct RejectsListCommand final : ControlCommand {
 
   ExitCode run(CommandContext& context) override {
     return list_page(
-        context, *this, pages, "/rejects",
+        context, *this, pages, of_receiver(pages.kb, pages.stream, "/rejects"),
         {"batch_id", "state", "rejected_at", "bytes", "error_count", "line", "column", "reason"});
   }
 };
@@ -174,7 +174,7 @@ void add_rejects_commands(CLI::App& app, CommandContext& context) {
   const auto [list, listed] = add_command<RejectsListCommand>(
       *group, context, "list", "List the newest refused batches of a receiver",
       "strata rejects list demo weather");
-  add_page_options(*list, listed->pages);
+  add_stream_page_options(*list, listed->pages);
   add_control_options(*list, *listed);
 
   const auto [show, shown] = add_command<RejectsShowCommand>(
