@@ -105,8 +105,25 @@ class JobRunnerTest : public testing::Test {
     return std::make_unique<JobRunner>(std::move(options), clock_);
   }
 
-  std::string start(JobRunner& runner, Work work) {
-    const auto started = runner.start(jobs_, {"compact", "a"}, std::move(work));
+  /// A place is free a moment after the row of its job says that it has ended.
+  static Result<StartedJob> start_when_free(JobRunner& runner, catalog::Jobs& jobs,
+                                            const JobRequest& request, const Work& work) {
+    auto started = runner.start(jobs, request, work);
+    while (!started && started.error().code == Code::kBusy) {
+      std::this_thread::sleep_for(kTick);
+      started = runner.start(jobs, request, work);
+    }
+    return started;
+  }
+
+  std::string start(JobRunner& runner, Work work, std::function<bool()> is_gone = {}) {
+    ++started_;
+    const auto started = start_when_free(
+        runner, jobs_, {.kind = "compact", .subject = "a", .is_gone = std::move(is_gone)},
+        [this, work = std::move(work)](JobProgress& progress) {
+          ++begun_;
+          return work(progress);
+        });
     EXPECT_TRUE(started && started->is_new);
     return started ? started->id : "";
   }
@@ -123,8 +140,9 @@ class JobRunnerTest : public testing::Test {
   JobRow end_of(const std::string& id) {
     return when(id, [](const JobRow& now) { return !now.is_under_way(); });
   }
-  void wait_until_running(const std::string& id) {
-    when(id, [](const JobRow& now) { return now.state == "running"; });
+  /// Its row says `running` already.
+  void wait_until_begun() const {
+    while (begun_ < started_) std::this_thread::sleep_for(kTick);
   }
   std::vector<std::string> failures() {
     const std::lock_guard lock(mutex_);
@@ -136,6 +154,8 @@ class JobRunnerTest : public testing::Test {
   std::unique_ptr<catalog::Backend> backend_ = make_backend(catalog::Kind::kSqlite);
   std::unique_ptr<catalog::Catalog> catalog_ = backend_->holder();
   FaultyJobs jobs_{catalog_->jobs()};
+  int started_ = 0;
+  std::atomic<int> begun_ = 0;
   std::mutex mutex_;
   std::vector<std::string> failures_;
 };
@@ -212,7 +232,7 @@ TEST_F(JobRunnerTest, ACancelIsHeardAtOnceInItsProcessAndByTheNextBeatInAnother)
   for (const bool from_elsewhere : {false, true}) {
     const auto runner = make_runner("n-1", from_elsewhere ? kTick : milliseconds(kNever));
     const std::string id = start(*runner, until_cancelled);
-    wait_until_running(id);
+    wait_until_begun();
     EXPECT_TRUE((from_elsewhere ? *other : *runner).request_cancel(jobs_, id));
     const JobRow cancelled = end_of(id);
     EXPECT_EQ(cancelled.state, "cancelled");
@@ -229,7 +249,7 @@ TEST_F(JobRunnerTest, WhatWasDoneWhenTheCancelCameIsDone) {
     ignore(until_cancelled(progress), "only waits");
     return "{}";
   });
-  wait_until_running(id);
+  wait_until_begun();
   ASSERT_TRUE(runner->request_cancel(jobs_, id));
   EXPECT_EQ(end_of(id).state, "done");
 }
@@ -254,11 +274,9 @@ TEST_F(JobRunnerTest, TheJobInTheWayIsNamedAndNoMoreRunThanThereAreThreads) {
 
   ASSERT_TRUE(runner->request_cancel(jobs_, id));
   end_of(id);
-  // The place is free a moment after the row says so.
-  auto started = busy;
-  while (!started) {
-    started = runner->start(third_catalog->jobs(), {"compact"}, until_cancelled);
-  }
+  const auto started =
+      start_when_free(*runner, third_catalog->jobs(), {"compact"}, until_cancelled);
+  ASSERT_TRUE(started);
   EXPECT_TRUE(started->is_new);
   runner->stop();
 }
@@ -274,7 +292,7 @@ TEST_F(JobRunnerTest, OfAJobThatASecondOwnerTookOverTheFirstsEndChangesNothing) 
     gate.wait();
     return R"({"by":"the first"})";
   });
-  wait_until_running(lost);
+  wait_until_begun();
   // Paused, as its beats show: none arrives.
   jobs_.away = true;
   const int before = jobs_.failed;
@@ -313,7 +331,7 @@ TEST_F(JobRunnerTest, ACatalogOutOfReachEndsNoWorkAndTheEndIsWrittenWhenItIsBack
     was_told = progress.cancelled();
     return "{}";
   });
-  wait_until_running(id);
+  wait_until_begun();
   const auto fails_again = [&] {
     const int before = jobs_.failed;
     while (jobs_.failed < before + 5) std::this_thread::sleep_for(kTick);
@@ -335,19 +353,19 @@ TEST_F(JobRunnerTest, OfAKbThatWasMovedAsideTheWorkIsToldAndItsPlaceComesFree) {
   for (const bool ends_before : {false, true}) {
     Gate gate;
     is_gone = false;
-    const auto started =
-        runner->start(jobs_, {.kind = "compact", .is_gone = [&is_gone] { return is_gone.load(); }},
-                      [&](JobProgress& progress) -> Result<std::string> {
-                        if (ends_before) {
-                          gate.wait();
-                          return "{}";
-                        }
-                        ignore(until_cancelled(progress), "only waits");
-                        ++told;
-                        return make_error(Code::kCancelled, "told");
-                      });
-    ASSERT_TRUE(started && started->is_new);
-    wait_until_running(started->id);
+    start(
+        *runner,
+        [&](JobProgress& progress) -> Result<std::string> {
+          if (ends_before) {
+            gate.wait();
+            return "{}";
+          }
+          ignore(until_cancelled(progress), "only waits");
+          ++told;
+          return make_error(Code::kCancelled, "told");
+        },
+        [&is_gone] { return is_gone.load(); });
+    wait_until_begun();
     jobs_.away = true;
     const int before = jobs_.failed;
     gate.open();
@@ -357,12 +375,14 @@ TEST_F(JobRunnerTest, OfAKbThatWasMovedAsideTheWorkIsToldAndItsPlaceComesFree) {
     // Another kb's jobs take its place.
     const auto other = make_backend(catalog::Kind::kSqlite);
     const auto other_catalog = other->holder();
-    const auto first = runner->start(other_catalog->jobs(), {"compact"}, until_cancelled);
+    const auto first =
+        start_when_free(*runner, other_catalog->jobs(), {"compact"}, until_cancelled);
     ASSERT_TRUE(first && first->is_new);
     const auto third = make_backend(catalog::Kind::kSqlite);
     const auto third_catalog = third->holder();
-    Result<StartedJob> second = make_error(Code::kBusy, "");
-    while (!second) second = runner->start(third_catalog->jobs(), {"compact"}, until_cancelled);
+    const auto second =
+        start_when_free(*runner, third_catalog->jobs(), {"compact"}, until_cancelled);
+    ASSERT_TRUE(second && second->is_new);
     for (const auto& [jobs, id] : {std::pair(&other_catalog->jobs(), first->id),
                                    std::pair(&third_catalog->jobs(), second->id)}) {
       ASSERT_TRUE(runner->request_cancel(*jobs, id));
@@ -427,7 +447,7 @@ TEST_F(JobRunnerTest, AStopTellsItsWorksAndWhatGoesOnAllTheSameHasFailed) {
       gate.wait();
       return "{}";
     });
-    wait_until_running(id);
+    wait_until_begun();
     runner->stop();
     const JobRow stopped = row(id);
     EXPECT_EQ(stopped.state, "failed");
