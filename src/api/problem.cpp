@@ -50,6 +50,7 @@ constexpr Row kRows[] = {
     {Code::kHeadersTooLarge, 431, "headers_too_large", "The headers are too large"},
     {Code::kCancelled, 499, "cancelled", "The client left before the answer was there"},
     {Code::kBusy, 503, "busy", "Busy"},
+    {Code::kMigrating, 503, "migrating", "The knowledgebase's catalog is being moved"},
     {Code::kDegraded, 503, "degraded", "Strata takes no batches now"},
     {Code::kIo, 503, "io_error", "A read or write failed"},
     {Code::kTimeout, 504, "timeout", "The query took too long"},

@@ -45,6 +45,7 @@ constexpr std::array kNames = {
     Named{Code::kHeadersTooLarge, "HeadersTooLarge"},
     Named{Code::kCancelled, "Cancelled"},
     Named{Code::kBusy, "Busy"},
+    Named{Code::kMigrating, "Migrating"},
     Named{Code::kDegraded, "Degraded"},
     Named{Code::kIo, "Io"},
     Named{Code::kTimeout, "Timeout"},

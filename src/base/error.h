@@ -45,6 +45,7 @@ enum class Code : std::uint8_t {
   kHeadersTooLarge,       // 431
   kCancelled,             // 499 nobody waits for the answer any more
   kBusy,                  // 503 try again soon, same id
+  kMigrating,             // 503 the kb's catalog is being moved; batches land meanwhile
   kDegraded,              // 503 an operator has to look at the disk
   kIo,                    // 503 a read or write failed; the producer keeps the batch
   kTimeout,               // 504 the query overran its deadline

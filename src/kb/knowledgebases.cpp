@@ -14,9 +14,11 @@
 #include "io/kill_point.h"
 #include "io/numbered.h"
 #include "kb/aside.h"
+#include "kb/backend_history.h"
 #include "kb/failure.h"
 #include "kb/file_generations.h"
 #include "kb/json_object.h"
+#include "kb/placed_catalog.h"
 #include "kb/staging.h"
 #include "lock/file_kb_lock.h"
 #include "lock/redis_kb_lock.h"
@@ -28,13 +30,11 @@ constexpr std::string_view kFolder = "kb";
 constexpr std::string_view kIdentityFile = "kb.json";
 constexpr std::string_view kCatalogFile = "catalog.sqlite";
 constexpr std::string_view kStagingFolder = "staging";
-constexpr std::string_view kFileBackend = "file";
-constexpr std::string_view kPostgresBackend = "postgres";
 
 /// What kb.json holds. The settings are read by those who use them.
 struct Identity {
   std::string uuid;
-  std::string backend;
+  Backend backend = Backend::kFile;  // when it was made; BackendHistory says where it is now
   std::string created_at;
 };
 
@@ -44,25 +44,23 @@ struct Folders {
   std::unique_ptr<io::Directory> streams;
 };
 
-Result<void> check_backend(std::string_view backend, const SharedServices& shared) {
-  if (backend == kFileBackend) return {};
-  if (backend != kPostgresBackend) {
-    return make_error(Code::kBadRequest,
-                      "There is no such backend: use 'file', which needs no other service, or "
-                      "'postgres'.");
-  }
-  if (shared.postgres != nullptr) return {};
+Result<Backend> known_backend(std::string_view name) {
+  if (const auto backend = parse_backend(name)) return *backend;
+  return make_error(Code::kBadRequest,
+                    "There is no such backend: use 'file', which needs no other service, or "
+                    "'postgres'.");
+}
+
+Result<void> check_backend(Backend backend, const SharedServices& shared) {
+  if (backend == Backend::kFile || shared.postgres != nullptr) return {};
   return make_error(Code::kBadRequest,
                     "The backend 'postgres' needs a server that was started with --postgres: start "
                     "it so, or use 'file'.");
 }
 
-std::unique_ptr<catalog::Catalog> make_catalog(const Root& root, const Identity& identity,
-                                               const io::Directory& folder) {
-  if (identity.backend == kPostgresBackend) {
-    return catalog::make_postgres_catalog(*root.shared().postgres, identity.uuid);
-  }
-  return catalog::make_sqlite_catalog(fmt::format("{}/{}", folder.path(), kCatalogFile));
+std::unique_ptr<catalog::Catalog> make_postgres_catalog(const Root& root, const std::string& uuid) {
+  catalog::PostgresDatabase* const postgres = root.shared().postgres;
+  return postgres == nullptr ? nullptr : catalog::make_postgres_catalog(*postgres, uuid);
 }
 
 std::unique_ptr<lock::KbLock> make_lock(const KbServices& services, const Identity& identity,
@@ -94,7 +92,13 @@ Result<std::optional<Identity>> read_identity(io::FileSystem& fs, const io::Dire
                                              "put it back from a backup.",
                                              id.str()));
   }
-  return Identity{*uuid, *backend, *created};
+  STRATA_ASSIGN_OR_RETURN(const Backend known, known_backend(*backend));
+  return Identity{*uuid, known, *created};
+}
+
+/// Its row in the root's catalog.
+catalog::KnowledgebaseRow row_of(const Knowledgebase& kb) {
+  return {kb.id().str(), kb.uuid(), kb.backend(), kb.created_at()};
 }
 
 class FileKnowledgebase final : public Knowledgebase {
@@ -106,13 +110,21 @@ class FileKnowledgebase final : public Knowledgebase {
         folders_(std::move(folders)),
         fs_(services.fs),
         folder_id_(folder_id),
-        catalog_(make_catalog(services.root, identity_, *folders_.kb)),
+        history_(std::make_unique<BackendHistory>(fs_, *folders_.kb, identity_.backend)),
+        catalog_(
+            *history_,
+            catalog::make_sqlite_catalog(fmt::format("{}/{}", folders_.kb->path(), kCatalogFile)),
+            make_postgres_catalog(services.root, identity_.uuid)),
         lock_(make_lock(services, identity_, *folders_.kb)),
         generations_(std::move(generations)) {}
 
   const KbId& id() const override { return id_; }
   const std::string& uuid() const override { return identity_.uuid; }
-  const std::string& backend() const override { return identity_.backend; }
+  std::string backend() const override {
+    const auto newest = history_->newest();
+    const BackendState state = newest ? newest->state : history_->last_seen().state;
+    return std::string(backend_name(state.backend));
+  }
   const std::string& created_at() const override { return identity_.created_at; }
   const std::string& folder() const override { return folders_.kb->path(); }
   Result<bool> in_place() const override {
@@ -122,7 +134,17 @@ class FileKnowledgebase final : public Knowledgebase {
     return there.error();
   }
   const io::Directory& streams() const override { return *folders_.streams; }
-  catalog::Catalog& catalog() override { return *catalog_; }
+  catalog::Catalog& catalog() override { return catalog_; }
+  Result<void> check_not_migrating() override {
+    STRATA_ASSIGN_OR_RETURN(const auto newest, history_->newest());
+    if (!newest.state.migrating) return {};
+    return make_error(Code::kMigrating,
+                      fmt::format("The catalog of knowledgebase '{0}' is being moved to "
+                                  "PostgreSQL; batches land meanwhile. Try again in a moment. If "
+                                  "it lasts, whoever moved it was interrupted: run `strata kb "
+                                  "migrate {0} --backend postgres` again.",
+                                  id_.str()));
+  }
   lock::KbLock& lock() override { return *lock_; }
   Generations& generations() override { return *generations_; }
 
@@ -132,7 +154,8 @@ class FileKnowledgebase final : public Knowledgebase {
   const Folders folders_;
   io::FileSystem& fs_;
   const io::FileId folder_id_;
-  const std::unique_ptr<catalog::Catalog> catalog_;
+  const std::unique_ptr<BackendHistory> history_;
+  PlacedCatalog catalog_;
   const std::unique_ptr<lock::KbLock> lock_;
   const std::unique_ptr<Generations> generations_;
 };
@@ -141,10 +164,11 @@ class FileKnowledgebases final : public Knowledgebases {
  public:
   explicit FileKnowledgebases(const KbServices& services) : services_(services), fs_(services.fs) {}
 
-  Result<Knowledgebase*> create(const KbId& id, const std::string& backend) override {
+  Result<Knowledgebase*> create(const KbId& id, const std::string& name) override {
+    STRATA_ASSIGN_OR_RETURN(const Backend backend, known_backend(name));
     STRATA_RETURN_IF_ERROR(check_backend(backend, services_.root.shared()));
     // A kb that is half made has no kb.json, and is no kb; better none than one without a catalog.
-    if (backend == kPostgresBackend) {
+    if (backend == Backend::kPostgres) {
       STRATA_RETURN_IF_ERROR(services_.root.shared().postgres->ping());
     }
     const std::lock_guard disk(disk_mutex_);
@@ -251,7 +275,7 @@ class FileKnowledgebases final : public Knowledgebases {
                              .process = services_.root.process()});
   }
 
-  Result<Knowledgebase*> make(const KbId& id, const std::string& backend) {
+  Result<Knowledgebase*> make(const KbId& id, Backend backend) {
     const Error exists =
         make_error(Code::kConflict, fmt::format("Knowledgebase '{}' exists already.", id.str()));
     STRATA_RETURN_IF_ERROR(settle_known(id));
@@ -264,7 +288,7 @@ class FileKnowledgebases final : public Knowledgebases {
                             io::ensure_directory(fs_, {*folders.kb, kStagingFolder}));
     Identity identity{uuid_v4(), backend, format_iso8601(services_.clock.wall())};
     const std::string bytes = render({{"uuid", identity.uuid},
-                                      {"backend", identity.backend},
+                                      {"backend", backend_name(identity.backend)},
                                       {"created", identity.created_at},
                                       {"settings", {{"time_zone", "UTC"}}}});
     STRATA_ASSIGN_OR_RETURN(const bool first,
@@ -401,11 +425,10 @@ class FileKnowledgebases final : public Knowledgebases {
   Result<Knowledgebase*> remember(const KbId& id, Identity identity, Folders folders,
                                   std::unique_ptr<Generations> generations) {
     STRATA_ASSIGN_OR_RETURN(const io::FileStat folder, fs_.stat_handle(*folders.kb));
-    ignore(services_.root.catalog().put_knowledgebase(
-               {id.str(), identity.uuid, identity.backend, identity.created_at}),
-           "the catalog is an index, and every start puts the row again");
     auto opened = std::make_unique<FileKnowledgebase>(
         services_, id, std::move(identity), std::move(folders), folder.id, std::move(generations));
+    ignore(services_.root.catalog().put_knowledgebase(row_of(*opened)),
+           "the catalog is an index, and every start puts the row again");
     ignore(opened->catalog().manifest(), "makes the file now; what fails is told when it is used");
     const std::lock_guard lock(mutex_);
     return known_.emplace(id, std::move(opened)).first->second.get();

@@ -29,7 +29,8 @@ class Knowledgebase {
   virtual ~Knowledgebase() = default;
   virtual const KbId& id() const = 0;
   virtual const std::string& uuid() const = 0;
-  virtual const std::string& backend() const = 0;  // `file` or `postgres`: where its catalog is
+  /// `file` or `postgres`: where its catalog is, as far as the disk can be read now.
+  virtual std::string backend() const = 0;
   virtual const std::string& created_at() const = 0;
   /// Canonical absolute path of `<root>/kb/<id>`.
   virtual const std::string& folder() const = 0;
@@ -37,7 +38,10 @@ class Knowledgebase {
   virtual Result<bool> in_place() const = 0;
   /// `strata/streams/`, held open.
   virtual const io::Directory& streams() const = 0;
+  /// Wherever it is by now. While it moves it is where it was.
   virtual catalog::Catalog& catalog() = 0;
+  /// kMigrating, with the way out: its catalog is being moved, and no receiver changes meanwhile.
+  virtual Result<void> check_not_migrating() = 0;
   virtual lock::KbLock& lock() = 0;
   virtual Generations& generations() = 0;
 };

@@ -55,6 +55,7 @@ void Streams::retire_moved() {
 
 Result<std::string> Streams::remove(Stream& stream) {
   kb::Knowledgebase& knowledgebase = stream.knowledgebase();
+  STRATA_RETURN_IF_ERROR(knowledgebase.check_not_migrating());
   std::string moved;
   {
     const std::lock_guard opening(open_mutex_);
@@ -103,6 +104,7 @@ Result<std::string> Streams::move_aside(Stream& stream) {
 }
 
 Result<std::string> Streams::remove(kb::Knowledgebase& knowledgebase) {
+  STRATA_RETURN_IF_ERROR(knowledgebase.check_not_migrating());
   const std::lock_guard opening(open_mutex_);
   std::vector<Stream*> streams = open_streams();
   std::erase_if(streams,

@@ -118,6 +118,7 @@ Result<void> Streams::check_columns(Stream& stream, const Receiver& next,
 
 Result<void> Streams::change(Stream& stream, const ReceiverChange& change,
                              duck::WorkerPool& workers) {
+  STRATA_RETURN_IF_ERROR(stream.knowledgebase().check_not_migrating());
   const std::lock_guard changing(change_mutex_);
   for (int i = 0; i < kRaceTries; ++i) {
     STRATA_RETURN_IF_ERROR(stream.refresh_receiver());

@@ -147,6 +147,7 @@ Result<Streams::Made> Streams::create(kb::Knowledgebase& knowledgebase, const St
   receiver.stream = id.str();
   receiver.created_at = format_iso8601(services_.clock.wall());
   STRATA_RETURN_IF_ERROR(check_receiver(receiver));
+  STRATA_RETURN_IF_ERROR(knowledgebase.check_not_migrating());
   const std::lock_guard opening(open_mutex_);
   STRATA_ASSIGN_OR_RETURN(Stream * stream, settle_current(knowledgebase, id));
   bool made = false;

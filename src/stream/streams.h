@@ -33,6 +33,7 @@ class Streams {
     bool made = false;  // false: it was there, with the same settings
   };
   /// Durable when it returns, manifest row included. kConflict: it exists with other settings.
+  /// kMigrating, as of every change below: the kb's catalog is being moved.
   Result<Made> create(kb::Knowledgebase& knowledgebase, const StreamId& id, Receiver receiver);
 
   /// Publishes what `change` asks for as the receiver's next settings; nothing where they are so
