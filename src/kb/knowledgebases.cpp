@@ -15,6 +15,7 @@
 #include "io/numbered.h"
 #include "kb/aside.h"
 #include "kb/backend_history.h"
+#include "kb/catalog_file.h"
 #include "kb/failure.h"
 #include "kb/file_generations.h"
 #include "kb/json_object.h"
@@ -28,7 +29,6 @@ namespace {
 
 constexpr std::string_view kFolder = "kb";
 constexpr std::string_view kIdentityFile = "kb.json";
-constexpr std::string_view kCatalogFile = "catalog.sqlite";
 constexpr std::string_view kStagingFolder = "staging";
 
 /// What kb.json holds. The settings are read by those who use them.
@@ -63,13 +63,14 @@ std::unique_ptr<catalog::Catalog> make_postgres_catalog(const Root& root, const 
   return postgres == nullptr ? nullptr : catalog::make_postgres_catalog(*postgres, uuid);
 }
 
+/// The lock on a file in `folder`, or on a key that begins with the kb's and ends with `what`.
 std::unique_ptr<lock::KbLock> make_lock(const KbServices& services, const Identity& identity,
-                                        const io::Directory& folder) {
+                                        const io::Directory& folder, std::string_view what = {}) {
   const Root& root = services.root;
   if (root.lock_kind() == LockKind::kRedis) {
     return lock::make_redis_kb_lock(
         *root.shared().redis, services.clock,
-        {.key_prefix = fmt::format("strata:{}:kb:{}", root.uuid(), identity.uuid),
+        {.key_prefix = fmt::format("strata:{}:kb:{}{}", root.uuid(), identity.uuid, what),
          .ttl = root.shared().redis_ttl},
         services.acquisitions);
   }
@@ -108,6 +109,7 @@ class FileKnowledgebase final : public Knowledgebase {
       : id_(std::move(id)),
         identity_(std::move(identity)),
         folders_(std::move(folders)),
+        services_(services),
         fs_(services.fs),
         folder_id_(folder_id),
         history_(std::make_unique<BackendHistory>(fs_, *folders_.kb, identity_.backend)),
@@ -145,6 +147,31 @@ class FileKnowledgebase final : public Knowledgebase {
                                   "migrate {0} --backend postgres` again.",
                                   id_.str()));
   }
+  Result<void> migrate(std::string_view backend, const std::function<Result<void>()>& rebuild_index,
+                       const MigrationProgress& progress) override {
+    if (backend != backend_name(Backend::kPostgres)) {
+      return make_error(Code::kBadRequest, "A catalog moves from its file to 'postgres' only.");
+    }
+    Root& root = services_.root;
+    STRATA_RETURN_IF_ERROR(check_backend(Backend::kPostgres, root.shared()));
+    STRATA_ASSIGN_OR_RETURN(const io::Directory* const moves, history_->folder());
+    // Not the kb's own: views are made meanwhile.
+    const auto turns = make_lock(services_, identity_, *moves, ":backend");
+    STRATA_ASSIGN_OR_RETURN(
+        const auto turn,
+        turns->acquire(
+            {.kb = id_.str(), .stream = {}, .purpose = Purpose::kMigrate, .wait = kMigrationWait}));
+    return kb::migrate(
+        {.fs = fs_,
+         .kb_folder = *folders_.kb,
+         .history = *history_,
+         .file = *catalog_.in(Backend::kFile),
+         .postgres = *catalog_.in(Backend::kPostgres),
+         .reach_postgres = [&root] { return root.shared().postgres->ping(); },
+         .rebuild_index = rebuild_index,
+         .put_root_row = [this, &root] { return root.catalog().put_knowledgebase(row_of(*this)); },
+         .progress = progress});
+  }
   lock::KbLock& lock() override { return *lock_; }
   Generations& generations() override { return *generations_; }
 
@@ -152,6 +179,7 @@ class FileKnowledgebase final : public Knowledgebase {
   const KbId id_;
   const Identity identity_;
   const Folders folders_;
+  const KbServices services_;
   io::FileSystem& fs_;
   const io::FileId folder_id_;
   const std::unique_ptr<BackendHistory> history_;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -12,6 +14,7 @@
 #include "duck/worker_pool.h"
 #include "io/file_system.h"
 #include "kb/generations.h"
+#include "kb/migration.h"
 #include "kb/root.h"
 #include "lock/kb_lock.h"
 
@@ -20,6 +23,9 @@ namespace strata::kb {
 /// What callers of Knowledgebase::lock() say; the lock's other parts are not theirs.
 using lock::LockRequest;
 using lock::Purpose;
+
+/// How long a migration waits for another of the same kb.
+inline constexpr std::chrono::milliseconds kMigrationWait{10'000};
 
 /// One customer's data: its folder, its catalog, its generations. Lives as long as the process,
 /// after its folder was moved aside too.
@@ -42,6 +48,13 @@ class Knowledgebase {
   virtual catalog::Catalog& catalog() = 0;
   /// kMigrating, with the way out: its catalog is being moved, and no receiver changes meanwhile.
   virtual Result<void> check_not_migrating() = 0;
+  /// Moves its catalog to `backend`, which can only be `postgres`, while other processes use it
+  /// (migration.h). `rebuild_index` brings the rows of streams in line with their folders. One call
+  /// at a time in all processes; another waits kMigrationWait for it, then kBusy. kBadRequest:
+  /// another backend, or a node without PostgreSQL; the other errors are those of migrate().
+  virtual Result<void> migrate(std::string_view backend,
+                               const std::function<Result<void>()>& rebuild_index,
+                               const MigrationProgress& progress) = 0;
   virtual lock::KbLock& lock() = 0;
   virtual Generations& generations() = 0;
 };

@@ -1,48 +1,99 @@
 #include "kb/placed_catalog.h"
 
+#include <optional>
 #include <utility>
 
 namespace strata::kb {
+namespace {
 
-PlacedCatalog::PlacedCatalog(BackendHistory& history, std::unique_ptr<catalog::Catalog> file,
-                             std::unique_ptr<catalog::Catalog> postgres)
-    : history_(history), file_(std::move(file)), postgres_(std::move(postgres)) {}
+using catalog::Catalog;
+using catalog::Jobs;
 
-catalog::Catalog* PlacedCatalog::in(Backend backend) const {
+/// What `call` answers of the catalog where it is now.
+template <typename Call>
+auto there(const PlacedCatalog& placed, Call call) -> decltype(call(std::declval<Catalog&>())) {
+  STRATA_ASSIGN_OR_RETURN(Catalog* const catalog, placed.now());
+  return call(*catalog);
+}
+
+class PlacedJobs final : public Jobs {
+ public:
+  explicit PlacedJobs(const PlacedCatalog& placed) : placed_(placed) {}
+
+  Result<std::optional<catalog::JobRow>> start(const catalog::NewJob& job) override {
+    return there(placed_, [&job](Catalog& catalog) { return catalog.jobs().start(job); });
+  }
+  Result<catalog::JobHold> beat(const catalog::JobBeat& beat) override {
+    return there(placed_, [&beat](Catalog& catalog) { return catalog.jobs().beat(beat); });
+  }
+  Result<bool> end(const catalog::JobEnd& end) override {
+    return there(placed_, [&end](Catalog& catalog) { return catalog.jobs().end(end); });
+  }
+  Result<bool> request_cancel(const std::string& id) override {
+    return there(placed_, [&id](Catalog& catalog) { return catalog.jobs().request_cancel(id); });
+  }
+  Result<std::optional<catalog::JobRow>> job(const std::string& id) override {
+    return there(placed_, [&id](Catalog& catalog) { return catalog.jobs().job(id); });
+  }
+  Result<std::vector<catalog::JobRow>> list(const catalog::JobPage& page) override {
+    return there(placed_, [&page](Catalog& catalog) { return catalog.jobs().list(page); });
+  }
+  Result<void> fail_abandoned(std::chrono::seconds lease) override {
+    return there(placed_,
+                 [lease](Catalog& catalog) { return catalog.jobs().fail_abandoned(lease); });
+  }
+
+ private:
+  const PlacedCatalog& placed_;
+};
+
+}  // namespace
+
+PlacedCatalog::PlacedCatalog(BackendHistory& history, std::unique_ptr<Catalog> file,
+                             std::unique_ptr<Catalog> postgres)
+    : history_(history),
+      file_(std::move(file)),
+      postgres_(std::move(postgres)),
+      jobs_(std::make_unique<PlacedJobs>(*this)) {}
+
+Catalog* PlacedCatalog::in(Backend backend) const {
   return backend == Backend::kFile ? file_.get() : postgres_.get();
 }
 
-Result<catalog::Catalog*> PlacedCatalog::now() {
+Result<Catalog*> PlacedCatalog::now() const {
   STRATA_ASSIGN_OR_RETURN(const BackendHistory::Entry newest, history_.newest());
-  if (catalog::Catalog* const there = in(newest.state.backend)) return there;
+  if (Catalog* const catalog = in(newest.state.backend)) return catalog;
   return make_error(Code::kIo,
                     "This knowledgebase's catalog is in PostgreSQL, and this node was started "
                     "without --postgres: name it there.");
 }
 
 Result<void> PlacedCatalog::put_manifest(const catalog::ManifestRow& row) {
-  STRATA_ASSIGN_OR_RETURN(catalog::Catalog* const catalog, now());
-  return catalog->put_manifest(row);
+  return there(*this, [&row](Catalog& catalog) { return catalog.put_manifest(row); });
 }
 
 Result<std::vector<catalog::ManifestRow>> PlacedCatalog::manifest() {
-  STRATA_ASSIGN_OR_RETURN(catalog::Catalog* const catalog, now());
-  return catalog->manifest();
+  return there(*this, [](Catalog& catalog) { return catalog.manifest(); });
 }
 
 Result<void> PlacedCatalog::put_receiver(const catalog::ReceiverRow& row) {
-  STRATA_ASSIGN_OR_RETURN(catalog::Catalog* const catalog, now());
-  return catalog->put_receiver(row);
+  return there(*this, [&row](Catalog& catalog) { return catalog.put_receiver(row); });
 }
 
 Result<std::vector<catalog::ReceiverRow>> PlacedCatalog::receivers() {
-  STRATA_ASSIGN_OR_RETURN(catalog::Catalog* const catalog, now());
-  return catalog->receivers();
+  return there(*this, [](Catalog& catalog) { return catalog.receivers(); });
 }
 
 Result<void> PlacedCatalog::remove_stream(const std::string& stream) {
-  STRATA_ASSIGN_OR_RETURN(catalog::Catalog* const catalog, now());
-  return catalog->remove_stream(stream);
+  return there(*this, [&stream](Catalog& catalog) { return catalog.remove_stream(stream); });
+}
+
+Result<catalog::CatalogContent> PlacedCatalog::content() {
+  return there(*this, [](Catalog& catalog) { return catalog.content(); });
+}
+
+Result<void> PlacedCatalog::replace_content(const catalog::CatalogContent& content) {
+  return there(*this, [&content](Catalog& catalog) { return catalog.replace_content(content); });
 }
 
 }  // namespace strata::kb

@@ -21,19 +21,22 @@ class PlacedCatalog final : public catalog::Catalog {
 
   /// The one of that backend, wherever the catalog is now; null: this node has none.
   catalog::Catalog* in(Backend backend) const;
+  Result<catalog::Catalog*> now() const;
 
   Result<void> put_manifest(const catalog::ManifestRow& row) override;
   Result<std::vector<catalog::ManifestRow>> manifest() override;
   Result<void> put_receiver(const catalog::ReceiverRow& row) override;
   Result<std::vector<catalog::ReceiverRow>> receivers() override;
   Result<void> remove_stream(const std::string& stream) override;
+  catalog::Jobs& jobs() override { return *jobs_; }
+  Result<catalog::CatalogContent> content() override;
+  Result<void> replace_content(const catalog::CatalogContent& content) override;
 
  private:
-  Result<catalog::Catalog*> now();
-
   BackendHistory& history_;
   const std::unique_ptr<catalog::Catalog> file_;
   const std::unique_ptr<catalog::Catalog> postgres_;
+  const std::unique_ptr<catalog::Jobs> jobs_;
 };
 
 }  // namespace strata::kb

@@ -16,6 +16,8 @@ std::string_view purpose_name(Purpose purpose) {
       return "upload";
     case Purpose::kDrop:
       return "drop";
+    case Purpose::kMigrate:
+      return "migrate";
   }
   check_failed("a purpose of the enumeration", __FILE__, __LINE__);
 }

@@ -16,7 +16,15 @@
 namespace strata::lock {
 
 /// Why the lock is taken. Ingest, numbers and queries never take it.
-enum class Purpose : std::uint8_t { kView, kOntology, kResync, kRelocate, kUpload, kDrop };
+enum class Purpose : std::uint8_t {
+  kView,
+  kOntology,
+  kResync,
+  kRelocate,
+  kUpload,
+  kDrop,
+  kMigrate
+};
 std::string_view purpose_name(Purpose purpose);
 
 /// Counts acquisitions per kb, stream and purpose for strata_lock_acquisitions_total, and passes on

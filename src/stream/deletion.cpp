@@ -124,22 +124,30 @@ Result<std::string> Streams::remove(kb::Knowledgebase& knowledgebase) {
   return moved;
 }
 
-Result<void> Streams::settle_deleted(kb::Knowledgebase& knowledgebase) {
-  const auto gone = [&](const std::string& text) -> Result<bool> {
-    const auto id = StreamId::parse(text);
-    if (!id) return false;
-    STRATA_ASSIGN_OR_RETURN(const bool exists, has_receiver(knowledgebase, *id));
-    return !exists;
-  };
+Result<bool> Streams::is_gone(kb::Knowledgebase& knowledgebase, const std::string& text) {
+  const auto id = StreamId::parse(text);
+  if (!id) return false;
+  STRATA_ASSIGN_OR_RETURN(const bool exists, has_receiver(knowledgebase, *id));
+  return !exists;
+}
+
+Result<void> Streams::drop_lost_rows(kb::Knowledgebase& knowledgebase) {
   constexpr std::string_view kSource = "stream:";
   STRATA_ASSIGN_OR_RETURN(const auto rows, knowledgebase.catalog().manifest());
   for (const catalog::ManifestRow& row : rows) {
     if (!row.source.starts_with(kSource)) continue;
     const std::string id = row.source.substr(kSource.size());
-    STRATA_ASSIGN_OR_RETURN(const bool lost, gone(id));
+    STRATA_ASSIGN_OR_RETURN(const bool lost, is_gone(knowledgebase, id));
     if (lost) STRATA_RETURN_IF_ERROR(knowledgebase.catalog().remove_stream(id));
   }
-  return drop_lost_views(knowledgebase, gone);
+  return {};
+}
+
+Result<void> Streams::settle_deleted(kb::Knowledgebase& knowledgebase) {
+  STRATA_RETURN_IF_ERROR(drop_lost_rows(knowledgebase));
+  return drop_lost_views(knowledgebase, [this, &knowledgebase](const std::string& id) {
+    return is_gone(knowledgebase, id);
+  });
 }
 
 void Streams::settle_deleted_where_due() {

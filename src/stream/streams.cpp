@@ -131,17 +131,6 @@ Result<void> Streams::recover(Stream& stream, std::size_t& files_left) {
   return recovered.error();
 }
 
-Result<void> Streams::index(Stream& stream) {
-  catalog::Catalog& catalog = stream.knowledgebase().catalog();
-  STRATA_RETURN_IF_ERROR(catalog.put_receiver({stream.id().str(), to_json(stream.receiver())}));
-  STRATA_ASSIGN_OR_RETURN(const auto rows, catalog.manifest());
-  const std::string table = stream.table();
-  const bool there = std::ranges::any_of(
-      rows, [&](const catalog::ManifestRow& row) { return row.table == table; });
-  if (there) return {};
-  return catalog.put_manifest({table, "stream:" + stream.id().str(), std::nullopt, "deferred"});
-}
-
 Result<Streams::Made> Streams::create(kb::Knowledgebase& knowledgebase, const StreamId& id,
                                       Receiver receiver) {
   receiver.stream = id.str();

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,11 @@ class Streams {
   /// The same for a whole kb; where its folder is now, below the root.
   Result<std::string> remove(kb::Knowledgebase& knowledgebase);
 
+  /// Moves the kb's catalog to `backend` while batches land (Knowledgebase::migrate). Receivers are
+  /// not changed meanwhile, by any process.
+  Result<void> migrate(kb::Knowledgebase& knowledgebase, std::string_view backend,
+                       const kb::MigrationProgress& progress = {});
+
   /// kUnknownStream, with the nearest existing one and how to make one. Looks on the disk whether
   /// the stream this process knows is still there and its settings are the newest, and for one that
   /// it has not met yet. The pointer is never null and stays valid; a stream that was deleted
@@ -92,8 +98,11 @@ class Streams {
   void retire(Stream& stream);
   void retire_moved();
   Result<std::string> move_aside(Stream& stream);
+  /// Whether there is no stream of that id; false of what is no id.
+  Result<bool> is_gone(kb::Knowledgebase& knowledgebase, const std::string& text);
   /// Takes away the views and manifest rows of streams that are no more.
   Result<void> settle_deleted(kb::Knowledgebase& knowledgebase);
+  Result<void> drop_lost_rows(kb::Knowledgebase& knowledgebase);
   void settle_deleted_where_due();
   /// A view that went with a stream of the same name is asked for again.
   void look_at_generations();
@@ -101,6 +110,8 @@ class Streams {
                                                    duck::WorkerPool& workers);
   Result<void> check_columns(Stream& stream, const Receiver& next, duck::WorkerPool& workers);
   Result<void> index(Stream& stream);
+  static Result<void> index_beside(Stream& stream, const std::vector<catalog::ManifestRow>& rows);
+  Result<void> rebuild_index(kb::Knowledgebase& knowledgebase);
 
   const StreamServices services_;
   kb::Knowledgebases& knowledgebases_;

@@ -33,8 +33,11 @@ struct World {
 /// One server process without its sockets. Ended without close(), as by a kill, unless closed.
 class Process {
  public:
-  explicit Process(World& world, const std::string& node = "n") : world_(world) {
-    root = kb::Root::open(faults, world.clock, {.path = world.root, .node = node}).value();
+  explicit Process(World& world, const std::string& node = "n",
+                   const kb::SharedServices& shared = {})
+      : world_(world) {
+    root = kb::Root::open(faults, world.clock, {.path = world.root, .node = node, .shared = shared})
+               .value();
     writer = parquet::make_batch_writer();
     kbs = kb::Knowledgebases::create({faults, world.clock, *root, workers, acquisitions});
     services = std::make_unique<StreamServices>(faults, world.clock, *root, *writer);
