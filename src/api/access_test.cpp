@@ -48,6 +48,7 @@ constexpr Expected kExpected[] = {
     {"createKnowledgebase", k403, k403, k403, k403},
     {"listKnowledgebases", kPass, kPass, kPass, kPass},
     {"getKnowledgebase", kPass, kPass, kPass, kPass},
+    {"migrateKnowledgebase", k403, k403, k403, k403},
     {"deleteKnowledgebase", k403, k403, k403, k403},
     {"listDocuments", k403, k403, kPass, kPass},
     {"createReceiver", k403, k403, k403, k403},

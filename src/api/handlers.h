@@ -22,6 +22,7 @@ Result<http::Response> list_nodes(const http::Request& request, Services& servic
 Result<http::Response> post_knowledgebase(const http::Request& request, Services& services);
 Result<http::Response> list_knowledgebases(const http::Request& request, Services& services);
 Result<http::Response> get_knowledgebase(const http::Request& request, Services& services);
+Result<http::Response> post_migrate(const http::Request& request, Services& services);
 Result<http::Response> delete_knowledgebase(const http::Request& request, Services& services);
 
 Result<http::Response> post_receiver(const http::Request& request, Services& services);

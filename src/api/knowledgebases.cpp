@@ -57,6 +57,19 @@ Result<http::Response> get_knowledgebase(const http::Request& request, Services&
   return json_response(200, render(*knowledgebase));
 }
 
+Result<http::Response> post_migrate(const http::Request& request, Services& services) {
+  STRATA_ASSIGN_OR_RETURN(kb::Knowledgebase* const knowledgebase,
+                          knowledgebase_of(request, services));
+  STRATA_ASSIGN_OR_RETURN(const json::object body, read_json_body(request, {"backend"}));
+  const json::value* backend = body.if_contains("backend");
+  if (backend == nullptr || !backend->is_string()) {
+    return make_error(Code::kBadRequest, R"(Name where to move it: {"backend":"postgres"}.)");
+  }
+  STRATA_RETURN_IF_ERROR(
+      services.streams.migrate(*knowledgebase, std::string_view(backend->as_string())));
+  return json_response(200, render(*knowledgebase));
+}
+
 Result<http::Response> delete_knowledgebase(const http::Request& request, Services& services) {
   STRATA_ASSIGN_OR_RETURN(kb::Knowledgebase* const knowledgebase,
                           knowledgebase_of(request, services));

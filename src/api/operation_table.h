@@ -42,6 +42,8 @@ inline constexpr Operation kRows[] = {
     {"getKnowledgebase", "GET", "/knowledgebase/{kb}", kControl, kIngestOrRead,
      get_knowledgebase,
      "One knowledgebase"},
+    {"migrateKnowledgebase", "POST", "/knowledgebase/{kb}/migrate", kControl, kAdmin, post_migrate,
+     "Move a knowledgebase's catalog to PostgreSQL"},
     {"deleteKnowledgebase", "DELETE", "/knowledgebase/{kb}", kControl, kAdmin,
      delete_knowledgebase,
      "Move a knowledgebase aside"},

@@ -50,6 +50,25 @@ struct KbShowCommand final : ControlCommand {
   }
 };
 
+struct KbMigrateCommand final : ControlCommand {
+  std::string id;
+  std::string backend;
+
+  ExitCode run(CommandContext& context) override {
+    const boost::json::object body{{"backend", backend}};
+    const auto response =
+        ask_for_success(context, connection,
+                        {.method = "POST",
+                         .target = "/knowledgebase/" + http::percent_encode(id) + "/migrate",
+                         .body = boost::json::serialize(body)});
+    if (!response) return response.error();
+    return print_answer(context, *this, *response, [this](const boost::json::object& answer) {
+      return fmt::format("the catalog of {} is in {}\n", printable(id),
+                         printable(text_member(answer, "backend")));
+    });
+  }
+};
+
 struct KbDeleteCommand final : ControlCommand {
   std::string id;
   bool yes = false;
@@ -77,7 +96,7 @@ struct KbDeleteCommand final : ControlCommand {
 }  // namespace
 
 void add_kb_commands(CLI::App& app, CommandContext& context) {
-  CLI::App* group = app.add_subcommand("kb", "Make, look at and delete knowledgebases");
+  CLI::App* group = app.add_subcommand("kb", "Make, look at, move and delete knowledgebases");
   group->require_subcommand(1);
   group->footer("Example:\n  strata kb list");
 
@@ -96,6 +115,15 @@ void add_kb_commands(CLI::App& app, CommandContext& context) {
       *group, context, "show", "Show a knowledgebase", "strata kb show demo");
   show->add_option("ID", shown->id, "the knowledgebase")->required();
   add_control_options(*show, *shown);
+
+  const auto [migrate, migrated] = add_command<KbMigrateCommand>(
+      *group, context, "migrate", "Move a knowledgebase's catalog to PostgreSQL; batches go on",
+      "strata kb migrate demo --backend postgres");
+  migrate->add_option("ID", migrated->id, "the knowledgebase")->required();
+  migrate->add_option("--backend", migrated->backend, "where to: postgres")
+      ->required()
+      ->check(CLI::IsMember({"postgres"}));
+  add_control_options(*migrate, *migrated);
 
   const auto [remove, removed] = add_command<KbDeleteCommand>(
       *group, context, "delete", "Move a knowledgebase aside, with all of its streams",

@@ -252,6 +252,23 @@ TEST(Kb, CreateListShow) {
   EXPECT_EQ(show.requests.at(0).target, "/knowledgebase/a%2Fb");
 }
 
+TEST(Kb, Migrate) {
+  SameAnswer moved(reply(200, R"({"id":"demo","backend":"postgres"})"));
+  const auto result =
+      run_program(moved, {.arguments = {"kb", "migrate", "demo", "--backend", "postgres"}});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "the catalog of demo is in postgres\n");
+  EXPECT_EQ(moved.requests.at(0).method, "POST");
+  EXPECT_EQ(moved.requests.at(0).target, "/knowledgebase/demo/migrate");
+  EXPECT_EQ(moved.requests.at(0).body, R"({"backend":"postgres"})");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"kb", "migrate", "demo"},
+        std::vector<std::string>{"kb", "migrate", "demo", "--backend", "file"}}) {
+    EXPECT_EQ(run_program(moved, {.arguments = arguments}).exit_code, 2);
+  }
+  EXPECT_EQ(moved.requests.size(), 1U);
+}
+
 TEST(Receiver, CreateListShowResync) {
   const std::string receiver =
       R"({"stream":"weather","columns":null,"view":{"name":"v","state":"ready"},"rows":1234,)"

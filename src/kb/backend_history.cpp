@@ -7,7 +7,6 @@
 namespace strata::kb {
 namespace {
 
-constexpr std::string_view kSuffix = ".json";
 constexpr std::string_view kStagingFolder = "staging";
 constexpr std::string_view kSettled = "settled";
 constexpr std::string_view kMigrating = "migrating";
@@ -78,11 +77,11 @@ Result<BackendHistory::Entry> BackendHistory::newest() {
   if (listed_) {
     // Numbers are taken one after the other and never freed, so a free next one means there is
     // none.
-    const auto next = fs_.stat({*folder, io::numbered_name(seen_.number + 1, kSuffix)});
+    const auto next = fs_.stat({*folder, io::numbered_name(seen_.number + 1, kBackendSuffix)});
     if (!next && next.error().code == Code::kNotFound) return seen_;
     if (!next) return next.error();
   }
-  STRATA_ASSIGN_OR_RETURN(const auto newest, io::read_newest(fs_, *folder, kSuffix));
+  STRATA_ASSIGN_OR_RETURN(const auto newest, io::read_newest(fs_, *folder, kBackendSuffix));
   if (newest && newest->number > seen_.number) {
     STRATA_ASSIGN_OR_RETURN(const BackendState state, parse_state(newest->bytes));
     seen_ = {state, newest->number};
@@ -104,7 +103,7 @@ Result<void> BackendHistory::append(const Entry& after, const BackendState& next
   return io::publish_numbered(fs_, {.folder = *into,
                                     .staging = *staging,
                                     .number = after.number + 1,
-                                    .suffix = kSuffix,
+                                    .suffix = kBackendSuffix,
                                     .bytes = render_state(next),
                                     .points = points});
 }
@@ -119,7 +118,7 @@ Result<std::optional<std::uint64_t>> newest_settled(io::FileSystem& fs,
   STRATA_ASSIGN_OR_RETURN(const auto entries, fs.list(backend));
   std::optional<std::uint64_t> settled;
   for (const io::DirEntry& entry : entries) {
-    const auto number = io::parse_numbered(entry.name, kSuffix);
+    const auto number = io::parse_numbered(entry.name, kBackendSuffix);
     if (!number || *number <= settled.value_or(0)) continue;
     STRATA_ASSIGN_OR_RETURN(const std::string bytes,
                             fs.read({backend, entry.name}, kSmallFileBytesMax));

@@ -16,6 +16,7 @@
 namespace strata::kb {
 
 inline constexpr std::string_view kBackendFolder = "backend";
+inline constexpr std::string_view kBackendSuffix = ".json";
 
 enum class Backend : std::uint8_t { kFile, kPostgres };
 std::string_view backend_name(Backend backend);

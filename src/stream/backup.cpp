@@ -10,6 +10,8 @@
 #include "catalog/sqlite_catalog.h"
 #include "io/numbered.h"
 #include "io/publish.h"
+#include "kb/backend_history.h"
+#include "kb/catalog_file.h"
 #include "kb/root.h"
 #include "stream/batch_file.h"
 #include "stream/numbers.h"
@@ -17,7 +19,6 @@
 namespace strata::stream {
 namespace {
 
-constexpr std::string_view kCatalogFile = "catalog.sqlite";
 constexpr std::uint64_t kCopiedBytesMax = 4ULL * 1024 * 1024 * 1024;
 constexpr mode_t kReadOnly = 0444;
 constexpr std::string_view kParquet = ".parquet";
@@ -50,6 +51,7 @@ class Backup {
   Result<void> take_folder(io::Entry from, const io::Directory& to, Vanished vanished,
                            const Wanted& wanted);
   Result<void> take_newest_generation(const io::Directory& from, const io::Directory& to);
+  Result<void> take_backend(const io::Directory& from, const io::Directory& to);
   Result<void> take_streams(const io::Directory& from, const io::Directory& to);
   Result<bool> has_receiver(const io::Directory& stream);
   Result<void> take_stream(const io::Directory& from, const io::Directory& to);
@@ -135,6 +137,19 @@ Result<void> Backup::take_newest_generation(const io::Directory& from, const io:
   const std::string name = io::numbered_name(newest, kGenerationSuffix);
   STRATA_RETURN_IF_ERROR(take({*source, name}, {*target, name}));
   STRATA_RETURN_IF_ERROR(fs_.symlink("generations/" + name, {to, "knowledgebase.duckdb"}));
+  return fs_.sync_directory(*target);
+}
+
+/// Where the catalog is. A move that is under way is none of the backup's: nobody would end it.
+Result<void> Backup::take_backend(const io::Directory& from, const io::Directory& to) {
+  const auto source = fs_.open_directory_at({from, kb::kBackendFolder});
+  if (!source && source.error().code == Code::kNotFound) return {};
+  if (!source) return source.error();
+  STRATA_ASSIGN_OR_RETURN(const auto settled, kb::newest_settled(fs_, **source));
+  if (!settled) return {};
+  STRATA_ASSIGN_OR_RETURN(const auto target, make({to, kb::kBackendFolder}));
+  const std::string name = io::numbered_name(*settled, kb::kBackendSuffix);
+  STRATA_RETURN_IF_ERROR(take({**source, name}, {*target, name}));
   return fs_.sync_directory(*target);
 }
 
@@ -239,10 +254,12 @@ Result<void> Backup::knowledgebase(const io::Directory& from, const io::Director
   STRATA_RETURN_IF_ERROR(fs_.sync_directory(*strata_to));
   STRATA_RETURN_IF_ERROR(take_newest_generation(from, to));
   // One in PostgreSQL is backed up there; either can be made again from the folders.
-  const auto catalog = fs_.stat({from, kCatalogFile});
+  STRATA_RETURN_IF_ERROR(take_backend(from, to));
+  const auto catalog = fs_.stat({from, kb::kCatalogFile});
   if (catalog || catalog.error().code != Code::kNotFound) {
-    STRATA_RETURN_IF_ERROR(catalog::back_up_sqlite(fmt::format("{}/{}", from.path(), kCatalogFile),
-                                                   fmt::format("{}/{}", to.path(), kCatalogFile)));
+    STRATA_RETURN_IF_ERROR(
+        catalog::back_up_sqlite(fmt::format("{}/{}", from.path(), kb::kCatalogFile),
+                                fmt::format("{}/{}", to.path(), kb::kCatalogFile)));
   }
   // Last: it is what makes a folder a kb.
   STRATA_RETURN_IF_ERROR(take({from, "kb.json"}, {to, "kb.json"}));

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "kb/backend_history.h"
 #include "stream/testing/stream_world.h"
 
 namespace strata::stream {
@@ -119,6 +120,26 @@ TEST_F(BackupTest, AStreamWithoutItsReceiverYetIsNotInIt) {
   EXPECT_EQ(report.streams, 1U);
   EXPECT_FALSE(std::filesystem::exists(target_ + "/strata/streams/half"));
   EXPECT_FALSE(std::filesystem::exists(target_ + "/strata/streams/less"));
+}
+
+TEST_F(BackupTest, SaysWhereTheCatalogIsAndNothingOfAMoveUnderWay) {
+  const std::unique_ptr<io::FileSystem> fs = io::make_posix_file_system();
+  const auto folder = fs->open_directory(world_.root + "/kb/demo").value();
+  kb::BackendHistory history(*fs, *folder, kb::Backend::kFile);
+  const kb::BackendState on_file{.backend = kb::Backend::kFile};
+  const kb::BackendState moving{.backend = kb::Backend::kFile, .migrating = true};
+  ASSERT_OK(history.append({on_file, 0}, moving));
+  ASSERT_OK(back_up());
+  EXPECT_FALSE(std::filesystem::exists(target_ + "/backend"));
+  std::filesystem::remove_all(target_);
+
+  ASSERT_OK(history.append({moving, 1}, {.backend = kb::Backend::kPostgres}));
+  ASSERT_OK(back_up());
+  World elsewhere;
+  restore(elsewhere);
+  Process restored(elsewhere, "restored");
+  EXPECT_EQ(restored.knowledgebase().backend(), "postgres");
+  EXPECT_OK(restored.knowledgebase().check_not_migrating());
 }
 
 /// It copied itself into itself, and what it copied were rows of the stream.
