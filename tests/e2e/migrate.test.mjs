@@ -8,7 +8,7 @@ import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freshFolder, kKillPointExit, run, start, until } from './harness.mjs';
 import { kMigrateMoved, kMigrateMoving, kMigrateOnFile } from './kill_points.mjs';
-import { Postgres, servicesMissing as skip } from './services.mjs';
+import { Postgres, Redis, servicesMissing as skip } from './services.mjs';
 
 const kKb = 'demo';
 const kReceivers = `/knowledgebase/${kKb}/strata/receivers`;
@@ -193,6 +193,28 @@ test('PostgreSQL killed meanwhile: the kb is whole on its file, and a later run 
     assert.deepEqual(await manifest(server), ['by_one', 'by_two', 's']);
     await server.stop();
   }
+});
+
+test('with the lock in Redis: a killed one is waited for, views are made meanwhile', { skip },
+     async () => {
+  const redis = await Redis.start();
+  const url = postgres.database('moves_with_redis');
+  const nodeOn = (name, options) => start({
+    args: ['--node', name, '--postgres', url, '--redis', redis.url], ...options });
+  const ttl = { STRATA_REDIS_TTL_MS: '2000' };
+  const one = await nodeOn('one', { env: { STRATA_CRASH_AT: 'migrate:after_copy', ...ttl } });
+  const two = await nodeOn('two', { data: one.data, env: ttl });
+  await one.createKb(kKb, 'file');
+  await one.createReceiver(kKb, 's');
+  assert.notEqual((await migrate(one)).code, 0);
+  assert.equal((await one.exited()).code, kKillPointExit);
+  assert.match(redis.command('KEYS', '*'), /^strata:\S+:kb:\S+:backend:lock$/);
+  await two.land(kKb, 's', [{ a: '1' }], 'b1');
+  assert.equal((await two.receiver(kKb, 's')).view.state, 'ready');
+  assert.equal((await migrate(two)).code, 0);
+  assert.deepEqual(await manifest(two), ['s']);
+  assert.equal(redis.command('DBSIZE'), '0');
+  await two.stop();
 });
 
 test('a backup of one that moved is restored beside an empty database', { skip }, async () => {
