@@ -19,6 +19,7 @@
 #include "kb/failure.h"
 #include "kb/file_generations.h"
 #include "kb/json_object.h"
+#include "kb/migration.h"
 #include "kb/placed_catalog.h"
 #include "kb/staging.h"
 #include "lock/file_kb_lock.h"

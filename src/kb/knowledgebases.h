@@ -14,7 +14,7 @@
 #include "duck/worker_pool.h"
 #include "io/file_system.h"
 #include "kb/generations.h"
-#include "kb/migration.h"
+#include "kb/migration_progress.h"
 #include "kb/root.h"
 #include "lock/kb_lock.h"
 

@@ -1,25 +1,18 @@
 #pragma once
 
 #include <functional>
-#include <string_view>
 
 #include "base/error.h"
 #include "catalog/catalog.h"
 #include "io/file_system.h"
 #include "kb/backend_history.h"
+#include "kb/migration_progress.h"
 
 /// Moving a kb's catalog from its file to PostgreSQL, while batches land on every node.
 namespace strata::kb {
 
 /// So often the copy is made again because somebody put a row meanwhile.
 inline constexpr int kMigrationCopies = 16;
-
-/// What whoever asked for it hears of it, and says.
-struct MigrationProgress {
-  std::function<void(std::string_view step)> step = [](std::string_view) {};
-  /// Heeded until the catalog is switched over.
-  std::function<bool()> cancelled = [] { return false; };
-};
 
 /// Everything a migration works on; borrowed. One runs at a time for a kb: whoever calls holds the
 /// lock that sees to it (Knowledgebase::migrate). Should that lapse, two may run: one is answered

@@ -153,6 +153,17 @@ TEST(Migration, WithPostgresAwayNothingChanges) {
   EXPECT_CODE(Code::kNotFound, world.mem.stat({*world.folder, kBackendFolder}));
 }
 
+TEST(Migration, WhatWasAnsweredHoldsAfterAPowerCut) {
+  World world;
+  ASSERT_OK(world.mem.sync_directory(*world.mem.open_directory("/").value()));
+  ASSERT_OK(world.mem.sync_file({*world.folder, kCatalogFile}));
+  ASSERT_OK(world.mem.sync_directory(*world.folder));
+  ASSERT_OK(world.run());
+  world.mem.crash(io::MemFileSystem::Keep::kNothing);
+  world.folder = world.mem.open_directory("/demo").value();
+  world.expect_moved();
+}
+
 /// Each file call is hit once; the next migration, by another process, completes.
 TEST(Migration, AFileCallMayFailAnywhere) {
   enum class Kind { kBefore, kAfter, kKilled };

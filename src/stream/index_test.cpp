@@ -117,6 +117,14 @@ TEST_F(MigrateTest, MeanwhileBatchesLandAndReceiversDoNotChange) {
   EXPECT_EQ(in_postgres()->manifest()->back().state, "ready");
 }
 
+TEST_F(MigrateTest, ARowThatTheFileLostIsThereAgain) {
+  one_->stream("s");
+  ASSERT_OK(in_file()->remove_stream("s"));
+  ASSERT_OK(migrate(*one_));
+  EXPECT_THAT(indexed(), ElementsAre("stream:s"));
+  EXPECT_EQ(in_postgres()->receivers()->size(), 1U);
+}
+
 /// By a process that looked where the catalog is just before it moved.
 TEST_F(MigrateTest, AReceiverPutBetweenTheCopyAndTheSwitchIsInPostgres) {
   Stream& gone = two_->stream("gone");
