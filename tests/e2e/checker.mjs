@@ -44,6 +44,18 @@ export async function sendLogged(history, server, { kb, stream, id, rows }) {
   }
 }
 
+/// Rows of a view with these columns, as their digests, by batch.
+export function batchesOf(names, rows) {
+  const seen = new Map();
+  for (const cells of rows) {
+    const row = Object.fromEntries(names.map((name, index) => [name, cells[index]]));
+    const { _batch_id: id, ...own } = row;
+    if (!seen.has(id)) seen.set(id, []);
+    seen.get(id).push(rowDigest(own));
+  }
+  return seen;
+}
+
 /// The rows the view shows, as their digests, by batch.
 export async function readView(server, kb, stream) {
   const answer = await server.query(
@@ -53,15 +65,7 @@ export async function readView(server, kb, stream) {
   if (answer.status !== 200) throw new Error(answer.text);
   const { columns, rows, truncated } = answer.json;
   if (truncated) throw new Error('the read is cut');
-  const names = columns.map(({ name }) => name);
-  const seen = new Map();
-  for (const cells of rows) {
-    const row = Object.fromEntries(names.map((name, index) => [name, cells[index]]));
-    const { _batch_id: id, ...own } = row;
-    if (!seen.has(id)) seen.set(id, []);
-    seen.get(id).push(rowDigest(own));
-  }
-  return seen;
+  return batchesOf(columns.map(({ name }) => name), rows);
 }
 
 function countsOf(digests) {
