@@ -10,6 +10,8 @@ import { kKbs, kServices } from './cluster.mjs';
 /// The lock's life in these runs, of which the product's own is a multiple.
 export const kLockMilliseconds = 1000;
 const kPauseMilliseconds = 1500;
+// No promise about speed: only how long a hung node may hold up a test.
+const kAnswerMillisecondsMax = 60_000;
 /// A cut of the lock's holder outlives its lease.
 const kOutageMillisecondsMin = 1200;
 
@@ -52,6 +54,7 @@ const fitBeside = (one, other) => one.node !== other.node &&
 /// One run's faults. `counts` says what was tried.
 export class Faults {
   counts = { faults: 0, outages: 0, 'while publishing': 0 };
+  #spare = [];  // lists of streams that no client knows yet
 
   constructor(cluster, load, random) {
     this.cluster = cluster;
@@ -99,7 +102,7 @@ export class Faults {
     const { node } = fault;
     const { load, random } = this;
     this.counts.outages += 1;
-    const fresh = await Promise.all(kKbs.map((kb) => load.newStream(kb, random)));
+    const fresh = await this.#freshStreams();
     const known = kKbs.map((kb) => oneOf(random, load.known.filter((one) => one.kb === kb)));
     const window = load.openWindow(node, nameOf(fault));
     let made;
@@ -109,7 +112,7 @@ export class Faults {
       Promise.all(made).catch(() => {});  // told where they are awaited
       await Promise.all([
         sleep(kOutageMillisecondsMin),
-        ...fresh.map((target) => this.#mustLand(window, load.batch(target))),
+        ...fresh.map((target) => this.#mustLandFirst(window, target)),
         ...known.map((target, n) => this.#mustLand(
             window, load.batch(target, { [`outage${this.counts.outages}_${n}`]: 'x' }))),
         ...known.map((target) => this.#mustRead(window, target)),
@@ -122,16 +125,24 @@ export class Faults {
       await end();
       load.closeWindow(window);
     }
-    await Promise.all(made);
+    this.#spare.push(await Promise.all(made));
+  }
+
+  /// One of each kb that nothing was sent to: of an earlier outage, if there was one.
+  async #freshStreams() {
+    const { load, random } = this;
+    return this.#spare.pop() ?? Promise.all(kKbs.map((kb) => load.newStream(kb, random)));
   }
 
   async #mustLand({ node, what }, batch) {
-    let answer;
-    await until(async () => {
-      answer = await this.load.send(node, batch, []);
-      return answer !== undefined;  // on a busy machine an answer may be late
-    }, `${what}: an answer to ${batch.id}`);
-    assert.equal(answer.status, 200, `${what}: ${answer.text}`);
+    const answer = await Promise.race([
+      this.load.ask(node, batch, []), sleep(kAnswerMillisecondsMax, undefined, { ref: false })]);
+    assert.equal(answer?.status, 200, `${what}: ${answer?.text ?? 'no answer'}`);
+  }
+
+  async #mustLandFirst(window, target) {
+    await this.#mustLand(window, this.load.batch(target));
+    this.load.open(target);
   }
 
   /// A view that is being made is waited for.
@@ -156,7 +167,7 @@ export class Faults {
       const window = { node: other, what: `${node.name} pause` };
       await Promise.all([
         sleep(kPauseMilliseconds),
-        this.#mustLand(window, load.batch(target)).then(() => this.#mustRead(window, target)),
+        this.#mustLandFirst(window, target).then(() => this.#mustRead(window, target)),
       ]);
     } finally {
       node.goOn();
@@ -176,13 +187,14 @@ export class Faults {
   /// seen, or was too quick. Its `landed` is the end of that batch's landing.
   async #publishing(node, kb = oneOf(this.random, kKbs)) {
     const { load, random } = this;
-    const batch = load.batch(await load.newStream(kb, random));
+    const target = await load.newStream(kb, random);
+    const batch = load.batch(target);
     let over = false;
     const landing = load.send(node, batch).finally(() => { over = true; });
     const { pid } = node.server;
     while (!over && !listedChildren(pid).some(hasPrivateCopyOpen)) await sleep(1);
     if (!over) this.counts['while publishing'] += 1;
-    const landed = landing.then(() => load.land(batch, random));
+    const landed = landing.then(() => load.land(batch, random)).then(() => load.open(target));
     landed.catch(() => {});  // told where it is awaited
     return { landed };
   }

@@ -22,7 +22,7 @@ const kNoAnswerMilliseconds = 1000;
 const pathOf = (kb, rest) => `/knowledgebase/${kb}/strata/${rest}`;
 const resend = (answer) => answer === undefined || answer.status === 503;
 
-/// What the log says of one stream: the receiver was acknowledged, these batches were sent to it.
+/// One stream: its receiver was acknowledged, and these batches were sent to it.
 class Target {
   history = new History();
   batches = new Map();  // by id: { id, target, rows, answers, unanswered }
@@ -55,6 +55,7 @@ export class Load {
   #allowed = 0;
   #stopped = false;
   #newest = [];
+  #openTargets = [];
   #onTheirWay = new Set();
   #open = new Set();  // windows
   #nextStream = 0;
@@ -80,6 +81,8 @@ export class Load {
     this.targets.push(target);
     return target;
   }
+  /// Clients send to it from now on.
+  open(target) { this.#openTargets.push(target); }
 
   /// A batch that nobody has sent.
   batch(target, more = {}) {
@@ -93,14 +96,15 @@ export class Load {
     return batch;
   }
 
-  /// One attempt, which counts in `windows`. Answers what the node said, nothing where it said
-  /// nothing for long.
-  send(node, batch, windows = this.#windowsOf(node)) {
+  /// One attempt, which counts in `windows`. Answers what the node said, nothing where it died.
+  ask(node, batch, windows) {
     const sending = this.#record(node, batch, windows);
     this.#onTheirWay.add(sending);
     sending.finally(() => this.#onTheirWay.delete(sending));
-    return this.#withPatience(sending);
+    return sending;
   }
+  /// One attempt of a client. Nothing also where nothing was said for long.
+  send(node, batch) { return this.#withPatience(this.ask(node, batch, this.#windowsOf(node))); }
 
   /// Sends until somebody answers 200.
   async land(batch, random) {
@@ -164,7 +168,7 @@ export class Load {
       const repeated = random() * 100 < kRepeatedPercent;
       if (repeated || this.sent >= this.#allowed) return oneOf(random, this.#newest);
     }
-    const batch = this.batch(oneOf(random, this.targets));
+    const batch = this.batch(oneOf(random, this.#openTargets));
     this.sent += 1;
     this.#newest[below(random, kNewestIds)] = batch;
     this.#newest = this.#newest.filter(Boolean);

@@ -1,6 +1,6 @@
 // The log of a run against what is there after it: through each node, in the files, and for a client
 // of somebody else's.
-import { existsSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { existsSync, readlinkSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -47,6 +47,7 @@ async function readOutside(connection, stream) {
   return batchesOf(reader.columnNames(), reader.getRows());
 }
 
+const rowsOf = (batches) => [...batches.values()].reduce((sum, { rows }) => sum + rows.length, 0);
 const inOrder = (seen) => [...seen].map(([id, digests]) => [id, digests.toSorted()])
                                    .toSorted(([a], [b]) => (a < b ? -1 : 1));
 
@@ -82,8 +83,7 @@ async function judgeStream(problems, cluster, target, outside) {
   problems.expectSame(`${name}, columns`, anchor.toSorted(), columns.toSorted());
 
   const bytes = files.reduce((sum, path) => sum + statSync(path).size, 0);
-  const rows = [...batches.values()].reduce((sum, batch) => sum + batch.rows.length, 0);
-  const numbers = { files: files.length, rows, bytes };
+  const numbers = { files: files.length, rows: rowsOf(batches), bytes };
   const wanted = files.length === 0 ? undefined : inOrder(await readOutside(outside, stream));
   for (const { name: node, server } of cluster.nodes) {
     await until(async () => (await server.receiver(kb, stream)).files >= files.length,
@@ -96,10 +96,11 @@ async function judgeStream(problems, cluster, target, outside) {
     problems.expectSame(`${name}, view of ${node}`, receiver.view.state, state);
     const profile = await server.get(`/knowledgebase/${kb}/strata/receivers/${stream}/columns`);
     problems.expectSame(`${name}, registry of ${node}`,
-                        profile.json.columns.map((column) => column.name), anchor);
+                        profile.json.columns.map(({ column }) => column), anchor);
     if (files.length === 0) continue;
     problems.expectSame(`${name}, columns of ${node}`,
-                        (await server.columns(kb, stream)).slice(0, -2), anchor);
+                        (await server.rows(kb, `DESCRIBE ${viewOf(stream)}`))
+                            .map(([column]) => column).slice(0, -2), anchor);
     const seen = await readView(server, kb, stream);
     for (const [kind, ids] of Object.entries(check(history, seen))) {
       problems.add(`${name} by ${node}, ${kind}`, ids);
@@ -114,8 +115,8 @@ async function judgeStream(problems, cluster, target, outside) {
 async function judgeLists(problems, { nodes }, kb, targets) {
   const streams = targets.map(({ stream }) => stream).toSorted();
   const manifest = targets.map(({ stream, batches }) => [
-    viewOf(stream), [...batches.values()].reduce((sum, { rows }) => sum + rows.length, 0),
-    batches.size === 0 ? 'deferred' : 'ready']).toSorted();
+    viewOf(stream), ...(batches.size === 0 ? [null, 'deferred'] : [rowsOf(batches), 'ready']),
+  ]).toSorted();
   for (const { name, server } of nodes) {
     const { receivers } = (await server.get(`/knowledgebase/${kb}/strata/receivers`)).json;
     problems.expectSame(`${kb}, receivers of ${name}`,
@@ -158,7 +159,6 @@ async function judgeGenerations(problems, { nodes }, kb, { watch, reads, views }
     problems.expectSame(`${kb}, generation of ${name}`,
                         (await server.metrics())[`strata_generation{kb="${kb}"}`], newest);
   }
-  problems.expectSame(`${kb}, staging`, readdirSync(join(folder, 'staging')), []);
 }
 
 /// Every view, once whoever misses one has asked for it.
