@@ -15,6 +15,7 @@ import {
   kReceiverBeforeClaim, kReceiverFromClaim, kRecovery, kRegistry, kReplay, kView, kViewBeforeClaim,
   kViewFinish,
 } from './kill_points.mjs';
+import { newestNumbered } from './numbered.mjs';
 
 const kKb = 'demo';
 const kStream = 'landing';
@@ -51,18 +52,11 @@ async function expectNumbers(stream = kStream) {
                    await countStream(server.streamFolder(kKb, stream)));
 }
 
-/// The newest of the small files that are published by number, parsed.
-function newestNumbered(stream, what) {
-  const folder = join(server.streamFolder(kKb, stream), what);
-  const names = readdirSync(folder).sort();
-  for (const name of names) assert.match(name, /^\d{6}\.json$/, 'nothing half made is seen');
-  return names.length === 0 ? undefined
-                            : JSON.parse(readFileSync(join(folder, names.at(-1)), 'utf8'));
-}
+const newestOf = (stream, what) => newestNumbered(join(server.streamFolder(kKb, stream), what));
 
 /// The anchor shows every column of the registry, in its order.
 async function expectAnchor(stream = kStream) {
-  const registry = newestNumbered(stream, 'columns');
+  const registry = newestOf(stream, 'columns');
   const anchor = join(server.streamFolder(kKb, stream), 'data/.schema.parquet');
   const { columns } = await readParquet(anchor);
   assert.deepEqual(columns, [...registry.columns, '_batch_id']);
@@ -203,14 +197,14 @@ for (const point of [...kReceiverBeforeClaim, ...kReceiverFromClaim]) {
 
     await server.restart();
     const there = kReceiverFromClaim.includes(point);
-    assert.equal(newestNumbered(stream, 'receiver') !== undefined, there);
+    assert.equal(newestOf(stream, 'receiver') !== undefined, there);
     const look = await server.get(`/knowledgebase/${kKb}/strata/receivers/${stream}`);
     assert.equal(look.status, there ? 200 : 404, look.text);
     const made = await make();
     assert.equal(made.status, there ? 200 : 201, made.text);
     const { columns, max_body_bytes } = await server.receiver(kKb, stream);
     assert.deepEqual({ columns, max_body_bytes }, kReceiverSettings);
-    assert.deepEqual(newestNumbered(stream, 'columns').columns, kReceiverSettings.columns);
+    assert.deepEqual(newestOf(stream, 'columns').columns, kReceiverSettings.columns);
     await expectAnchor(stream);
     expectOwnStagingOnly(stream);
     await server.land(kKb, stream, [{ a: '1' }], 'one');

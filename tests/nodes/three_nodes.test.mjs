@@ -52,7 +52,7 @@ async function run(cluster, random) {
   const steps = schedule(random, cluster.nodes, kEvery);
   await load.during(async () => {
     for (const [n, step] of steps.entries()) {
-      console.log(Math.round(performance.now() / 1000), `${n + 1} of ${steps.length}: ${step.map(nameOf).join(', ')}`);
+      console.log(`${n + 1} of ${steps.length}: ${step.map(nameOf).join(', ')}`);
       await Promise.all([...step.map((fault) => faults.happen(fault)),
                          load.more(Math.ceil(kBatches / steps.length))]);
       for (const watch of watches.values()) watch.look();

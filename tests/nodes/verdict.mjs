@@ -6,7 +6,8 @@ import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { batchesOf, check, readView } from '../e2e/checker.mjs';
 import { repository, until } from '../e2e/harness.mjs';
-import { batchFiles, readParquet, verifyRoot } from '../e2e/independent.mjs';
+import { batchFiles, verifyRoot } from '../e2e/independent.mjs';
+import { newestNumbered } from '../e2e/numbered.mjs';
 import { kKbs } from './cluster.mjs';
 
 const { DuckDBInstance } = createRequire(join(repository, 'deps/'))('@duckdb/node-api');
@@ -77,10 +78,9 @@ async function judgeStream(problems, cluster, target, outside) {
                       [...batches.keys()].toSorted());
   for (const batch of batches.values()) judgeAnswers(problems, folder, batch);
 
-  const columns = [...new Set([...batches.values()].flatMap(({ rows }) => Object.keys(rows[0])))];
-  const anchor = files.length === 0 ? []
-      : (await readParquet(join(folder, 'data/.schema.parquet'))).columns.slice(0, -1);
-  problems.expectSame(`${name}, columns`, anchor.toSorted(), columns.toSorted());
+  const sent = [...new Set([...batches.values()].flatMap(({ rows }) => Object.keys(rows[0])))];
+  const registry = newestNumbered(join(folder, 'columns'))?.columns ?? [];
+  problems.expectSame(`${name}, registry`, registry.toSorted(), sent.toSorted());
 
   const bytes = files.reduce((sum, path) => sum + statSync(path).size, 0);
   const numbers = { files: files.length, rows: rowsOf(batches), bytes };
@@ -94,13 +94,15 @@ async function judgeStream(problems, cluster, target, outside) {
                         numbers);
     const state = files.length === 0 ? 'deferred' : 'ready';
     problems.expectSame(`${name}, view of ${node}`, receiver.view.state, state);
+    // In the registry's order as far as the node knows it.
     const profile = await server.get(`/knowledgebase/${kb}/strata/receivers/${stream}/columns`);
-    problems.expectSame(`${name}, registry of ${node}`,
-                        profile.json.columns.map(({ column }) => column), anchor);
+    problems.expectSame(`${name}, columns that ${node} lists`,
+                        profile.json.columns.map(({ column }) => column).toSorted(),
+                        registry.toSorted());
     if (files.length === 0) continue;
     problems.expectSame(`${name}, columns of ${node}`,
                         (await server.rows(kb, `DESCRIBE ${viewOf(stream)}`))
-                            .map(([column]) => column).slice(0, -2), anchor);
+                            .map(([column]) => column).slice(0, -2), registry);
     const seen = await readView(server, kb, stream);
     for (const [kind, ids] of Object.entries(check(history, seen))) {
       problems.add(`${name} by ${node}, ${kind}`, ids);
