@@ -52,8 +52,8 @@ const kFaults = [
   ['fault-slow', 'each fsync takes a fifth of a second', 'POSTs', 'faults'],
   ['fault-slow-many', 'the same, and more bodies at once than memory is given', 'POSTs',
    'pressure'],
-  ['nodes-three', 'three nodes under clients: each cut off from Redis and PostgreSQL, paused past ' +
-   'the lock\'s life, killed; the services killed', 'faults', '../nodes/three_nodes'],
+  ['nodes-three', 'three nodes under clients: each cut off from Redis and PostgreSQL, paused ' +
+   'past the lock\'s life, killed; the services killed', 'faults', '../nodes/three_nodes'],
 ];
 const kMutants = [
   ['power-no-directory-sync', 'no directory is synced', 'power_cut'],

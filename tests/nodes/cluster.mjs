@@ -1,5 +1,5 @@
-// Three nodes on one root with PostgreSQL and Redis, each of which every node reaches by a way of its
-// own; and what can happen to them.
+// Three nodes on one root with PostgreSQL and Redis, each of which every node reaches by a way of
+// its own; and what can happen to them.
 import assert from 'node:assert/strict';
 import { isStopped } from '../e2e/ddl_worker.mjs';
 import { start, until } from '../e2e/harness.mjs';

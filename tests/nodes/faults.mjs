@@ -29,8 +29,8 @@ const kOfService = kServices.map((service) => ({ kind: 'service', service }));
 export const nameOf = ({ kind, services, how, service, node }) =>
     [node.name, kind, service, services?.join('+'), how].filter(Boolean).join(' ');
 
-/// Steps of one or two faults that come at the same time, each with a node of its own. `every`: each
-/// fault for each node; else each once, but only one of those that restart while cut.
+/// Steps of one or two faults that come at the same time, each with a node of its own. `every`:
+/// each fault for each node; else each once, but only one of those that restart while cut.
 export function schedule(random, nodes, every) {
   const once = (fault) => ({ ...fault, node: oneOf(random, nodes) });
   const restarts = kOfNode.filter(({ kind }) => kind === 'restart while cut');
@@ -62,13 +62,20 @@ export class Faults {
     this.random = random;
   }
 
-  async happen(fault) {
+  /// The faults of one step.
+  async happen(step) {
+    const free = this.cluster.nodes.filter((node) => step.every((fault) => fault.node !== node));
+    await Promise.all(step.map((fault) => this.#happen(fault, oneOf(this.random, free))));
+  }
+
+  /// Nothing happens to `other` meanwhile.
+  async #happen(fault, other) {
     this.counts.faults += 1;
     switch (fault.kind) {
       case 'cut':
       case 'restart while cut': return this.#cut(fault);
       case 'service': return this.#service(fault);
-      case 'pause': return this.#pause(fault);
+      case 'pause': return this.#pause(fault, other);
       default: return this.#kill(fault);
     }
   }
@@ -89,9 +96,12 @@ export class Faults {
   /// Killed, and back: Redis forgets every lock that is held then.
   async #service(fault) {
     const service = this.cluster[fault.service];
-    const publishing = await this.#publishing(fault.node);
+    let publishing;
     await this.#outage(fault, [fault.service], {
-      begin: () => service.stop(),
+      begin: async () => {
+        publishing = await this.#publishing(fault.node);
+        await service.stop();
+      },
       end: () => service.start(),
     });
     await publishing.landed;
@@ -116,7 +126,8 @@ export class Faults {
         ...known.map((target, n) => this.#mustLand(
             window, load.batch(target, { [`outage${this.counts.outages}_${n}`]: 'x' }))),
         ...known.map((target) => this.#mustRead(window, target)),
-        ...(services.includes('redis') ? [] : fresh.map((target) => this.#mustRead(window, target))),
+        ...(services.includes('redis') ? [] : fresh).map(
+            (target) => this.#mustRead(window, target)),
         // Nobody needs PostgreSQL for a receiver of a kb that is not there.
         made[kKbs.indexOf('file')],
       ]);
@@ -155,15 +166,14 @@ export class Faults {
     }, `${what}: a read of ${kb}/${stream}`);
   }
 
-  /// Meanwhile the others make views in the same kb, whatever the paused one holds.
-  async #pause({ node }) {
+  /// Meanwhile another node makes a view in the same kb, whatever the paused one holds.
+  async #pause({ node }, other) {
     const { load, random } = this;
     const kb = oneOf(random, kKbs);
     const target = await load.newStream(kb, random);
     const publishing = await this.#publishing(node, kb);
     await node.pause();
     try {
-      const other = oneOf(random, this.cluster.alive.filter((one) => one !== node));
       const window = { node: other, what: `${node.name} pause` };
       await Promise.all([
         sleep(kPauseMilliseconds),

@@ -1,6 +1,6 @@
 // Three nodes, one root, a network namespace of their own: clients send batches while nodes are cut
-// off from Redis and PostgreSQL, paused past the lock's life, killed and restarted, and the services
-// too. Afterwards the log of what clients were told is held against what is there.
+// off from Redis and PostgreSQL, paused past the lock's life, killed and restarted, and the
+// services too. Afterwards the log of what clients were told is held against what is there.
 // STRATA_NODES_BATCHES, STRATA_NODES_EVERY=1: more of it (`make crash`).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ const kKnownStreamsPerKb = 3;
 
 const kRow = {
   suite: 'nodes', key: 'three',
-  fault: 'three nodes; cut off from Redis and PostgreSQL, paused past the lock\'s life, killed',
+  fault: 'three nodes under clients, cut off from services, paused, killed',
 };
 
 /// Streams whose views are there from the start.
@@ -53,8 +53,7 @@ async function run(cluster, random) {
   await load.during(async () => {
     for (const [n, step] of steps.entries()) {
       console.log(`${n + 1} of ${steps.length}: ${step.map(nameOf).join(', ')}`);
-      await Promise.all([...step.map((fault) => faults.happen(fault)),
-                         load.more(Math.ceil(kBatches / steps.length))]);
+      await Promise.all([faults.happen(step), load.more(Math.ceil(kBatches / steps.length))]);
       for (const watch of watches.values()) watch.look();
       // Of one kb generations are collected, of the other all are kept.
       ageGenerations(cluster.nodes[0].server.kbFolder(kKbs[0]));

@@ -1,5 +1,5 @@
-// The log of a run against what is there after it: through each node, in the files, and for a client
-// of somebody else's.
+// The log of a run against what is there after it: through each node, in the files, and for a
+// client of somebody else's.
 import { existsSync, readlinkSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
@@ -39,12 +39,13 @@ async function fromOutside(file, read) {
 
 async function viewsIn(connection) {
   const reader = await connection.runAndReadAll(
-      "SELECT 'raw_extracted.' || view_name FROM duckdb_views() WHERE schema_name = 'raw_extracted'");
-  return reader.getRows().flat().toSorted();
+      "SELECT view_name FROM duckdb_views() WHERE schema_name = 'raw_extracted'");
+  return reader.getRows().map(([name]) => `raw_extracted.${name}`).toSorted();
 }
 
 async function readOutside(connection, stream) {
-  const reader = await connection.runAndReadAll(`SELECT * EXCLUDE (filename) FROM ${viewOf(stream)}`);
+  const reader = await connection.runAndReadAll(
+      `SELECT * EXCLUDE (filename) FROM ${viewOf(stream)}`);
   return batchesOf(reader.columnNames(), reader.getRows());
 }
 
