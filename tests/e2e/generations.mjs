@@ -8,12 +8,17 @@ const kTwoHoursInSeconds = 2 * 3600;  // what is younger than one is kept
 
 const numberOf = (name) => Number(/^(\d{6})\.duckdb$/.exec(name)[1]);
 
+/// Makes a generation's file old enough to be collected.
+export function makeOld(file) {
+  const when = Date.now() / 1000 - kTwoHoursInSeconds;
+  utimesSync(file, when, when);
+}
+
 /// Makes every generation old enough to be collected by the next publish: all but the newest three
 /// are.
 export function ageGenerations(kbFolder) {
   const folder = join(kbFolder, 'generations');
-  const when = Date.now() / 1000 - kTwoHoursInSeconds;
-  for (const name of readdirSync(folder)) utimesSync(join(folder, name), when, when);
+  for (const name of readdirSync(folder)) makeOld(join(folder, name));
 }
 
 /// Looks at a kb's generations from time to time, and fails when a number came free, was given

@@ -1,17 +1,20 @@
 // What happens to the nodes and their services, and what has to go on meanwhile.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hasPrivateCopyOpen } from '../e2e/ddl_worker.mjs';
+import { stopDdlWorker } from '../e2e/ddl_worker.mjs';
 import { until } from '../e2e/harness.mjs';
-import { listedChildren } from '../e2e/processes.mjs';
+import { unlessGone } from '../e2e/processes.mjs';
 import { below, oneOf, shuffled } from '../e2e/random.mjs';
 import { kKbs, kServices } from './cluster.mjs';
+import { viewOf } from './outside.mjs';
 
 /// The lock's life in these runs, of which the product's own is a multiple.
 export const kLockMilliseconds = 1000;
 const kPauseMilliseconds = 1500;
 // No promise about speed: only how long a hung node may hold up a test.
 const kAnswerMillisecondsMax = 60_000;
+/// So many new streams are tried to meet a node while it makes a view.
+const kTries = 5;
 /// A cut of the lock's holder outlives its lease.
 const kOutageMillisecondsMin = 1200;
 
@@ -96,15 +99,14 @@ export class Faults {
   /// Killed, and back: Redis forgets every lock that is held then.
   async #service(fault) {
     const service = this.cluster[fault.service];
-    let publishing;
+    let held;
     await this.#outage(fault, [fault.service], {
       begin: async () => {
-        publishing = await this.#publishing(fault.node);
-        await service.stop();
+        held = await this.#whilePublishing(fault.node, () => service.stop());
       },
       end: () => service.start(),
     });
-    await publishing.landed;
+    await held.landed;
   }
 
   /// While `node` lacks `services`: every batch that it gets lands, whatever is new about it.
@@ -160,52 +162,68 @@ export class Faults {
   async #mustRead({ node, what }, { kb, stream }) {
     await until(async () => {
       const answer = await node.server.query(
-          kb, `SELECT count(*) FROM raw_extracted.stream_${stream}`);
+          kb, `SELECT count(*) FROM ${viewOf(stream)}`);
       assert.ok([200, 409, 503].includes(answer.status), `${what}: ${answer.text}`);
       return answer.status === 200;
     }, `${what}: a read of ${kb}/${stream}`);
   }
 
-  /// Meanwhile another node makes a view in the same kb, whatever the paused one holds.
+  /// Meanwhile another node makes views, whatever the paused one holds.
   async #pause({ node }, other) {
     const { load, random } = this;
-    const kb = oneOf(random, kKbs);
-    const target = await load.newStream(kb, random);
-    const publishing = await this.#publishing(node, kb);
-    await node.pause();
+    const targets = await Promise.all(kKbs.map((kb) => load.newStream(kb, random)));
+    const held = await this.#whilePublishing(node, () => node.pause());
     try {
       const window = { node: other, what: `${node.name} pause` };
       await Promise.all([
         sleep(kPauseMilliseconds),
-        this.#mustLandFirst(window, target).then(() => this.#mustRead(window, target)),
+        ...targets.map(async (target) => {
+          await this.#mustLandFirst(window, target);
+          await this.#mustRead(window, target);
+        }),
       ]);
     } finally {
       node.goOn();
     }
-    await publishing.landed;
+    await held.landed;
   }
 
   async #kill({ node }) {
-    const publishing = await this.#publishing(node);
-    await node.kill();
+    const held = await this.#whilePublishing(node, () => node.kill());
     await sleep(below(this.random, kPauseMilliseconds));
     await node.restart();
-    await publishing.landed;
+    await held.landed;
   }
 
-  /// Over when `node` holds the lock for the first batch of a new stream, as far as that can be
-  /// seen, or was too quick. Its `landed` is the end of that batch's landing.
-  async #publishing(node, kb = oneOf(this.random, kKbs)) {
-    const { load, random } = this;
-    const target = await load.newStream(kb, random);
-    const batch = load.batch(target);
-    let over = false;
-    const landing = load.send(node, batch).finally(() => { over = true; });
-    const { pid } = node.server;
-    while (!over && !listedChildren(pid).some(hasPrivateCopyOpen)) await sleep(1);
-    if (!over) this.counts['while publishing'] += 1;
-    const landed = landing.then(() => load.land(batch, random)).then(() => load.open(target));
+  /// Has `fault` happen while `node` makes the view of a new stream, and so holds the lock. A view
+  /// that is made too quickly counts for nothing: another is tried, a few times. The answer's
+  /// `landed` is the end of all that was sent for it.
+  async #whilePublishing(node, fault) {
+    const landings = [];
+    let worker;
+    for (let n = 0; n < kTries && worker === undefined; ++n) {
+      const target = await this.load.newStream(oneOf(this.random, kKbs), this.random);
+      const batch = this.load.batch(target);
+      const first = this.load.send(node, batch);
+      landings.push(this.#landAnyhow(first, target, batch));
+      worker = await stopDdlWorker(node.server, first);
+    }
+    const landed = Promise.all(landings);
     landed.catch(() => {});  // told where it is awaited
+    try {
+      await fault();
+    } finally {
+      if (worker !== undefined) {
+        this.counts['while publishing'] += 1;
+        unlessGone(() => process.kill(worker, 'SIGCONT'));
+      }
+    }
     return { landed };
+  }
+
+  async #landAnyhow(first, target, batch) {
+    await first;
+    await this.load.land(batch, this.random);
+    this.load.open(target);
   }
 }

@@ -7,7 +7,6 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { report, skipFor } from '../crash/rig.mjs';
 import { count, kSeed } from '../e2e/given.mjs';
-import { ageGenerations, GenerationWatch } from '../e2e/generations.mjs';
 import { until } from '../e2e/harness.mjs';
 import { randomFrom } from '../e2e/random.mjs';
 import { servicesMissing } from '../e2e/services.mjs';
@@ -15,6 +14,7 @@ import { Cluster, kKbs } from './cluster.mjs';
 import { Faults, kLockMilliseconds, nameOf, schedule } from './faults.mjs';
 import { Load } from './load.mjs';
 import { againInOwnNetwork, inOwnNetwork, networkObstacle } from './network.mjs';
+import { OpenedGenerations, viewOf } from './outside.mjs';
 import { problemsOf } from './verdict.mjs';
 
 const kBatches = count('STRATA_NODES_BATCHES', 1500);
@@ -34,7 +34,7 @@ async function knownStreams(load, random) {
       await load.land(load.batch(target), random);
       for (const { server } of load.cluster.nodes) {
         await until(async () => (await server.query(
-            kb, `SELECT count(*) FROM raw_extracted.stream_${target.stream}`)).status === 200,
+            kb, `SELECT count(*) FROM ${viewOf(target.stream)}`)).status === 200,
                     'the view');
       }
       load.known.push(target);
@@ -47,20 +47,19 @@ async function run(cluster, random) {
   const load = new Load(cluster, kSeed);
   const faults = new Faults(cluster, load, random);
   await knownStreams(load, random);
-  const watches = new Map(kKbs.map((kb) => [
-    kb, new GenerationWatch(cluster.nodes[0].server.kbFolder(kb))]));
+  // Of one kb generations are collected, of the other all are kept.
+  const generations = new Map(kKbs.map((kb) => [kb, new OpenedGenerations(
+      cluster.nodes[0].server.kbFolder(kb), { collected: kb === 'file' })]));
   const steps = schedule(random, cluster.nodes, kEvery);
   await load.during(async () => {
     for (const [n, step] of steps.entries()) {
       console.log(`${n + 1} of ${steps.length}: ${step.map(nameOf).join(', ')}`);
       await Promise.all([faults.happen(step), load.more(Math.ceil(kBatches / steps.length))]);
-      for (const watch of watches.values()) watch.look();
-      // Of one kb generations are collected, of the other all are kept.
-      ageGenerations(cluster.nodes[0].server.kbFolder(kKbs[0]));
+      for (const one of generations.values()) await one.open();
     }
   });
   await cluster.whole();
-  return { load, faults, problems: await problemsOf(cluster, load, watches) };
+  return { load, faults, problems: await problemsOf(cluster, load, generations) };
 }
 
 if (inOwnNetwork) {

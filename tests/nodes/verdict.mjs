@@ -1,18 +1,15 @@
 // The log of a run against what is there after it: through each node, in the files, and for a
 // client of somebody else's.
 import { existsSync, readlinkSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { batchesOf, check, readView } from '../e2e/checker.mjs';
-import { repository, until } from '../e2e/harness.mjs';
+import { check, readView } from '../e2e/checker.mjs';
+import { until } from '../e2e/harness.mjs';
 import { batchFiles, verifyRoot } from '../e2e/independent.mjs';
 import { newestNumbered } from '../e2e/numbered.mjs';
 import { kKbs } from './cluster.mjs';
+import { fromOutside, readOutside, viewOf } from './outside.mjs';
 
-const { DuckDBInstance } = createRequire(join(repository, 'deps/'))('@duckdb/node-api');
-
-const viewOf = (stream) => `raw_extracted.stream_${stream}`;
 const plain = (value) => JSON.stringify(value);
 
 /// Sentences, each told once.
@@ -23,30 +20,6 @@ class Problems {
     this.list.push(`${what}: ${plain(found)}, not ${plain(expected)}`.slice(0, 600));
   }
   add(what, sentences) { this.list.push(...sentences.map((one) => `${what}: ${one}`)); }
-}
-
-/// `read` over the file as a program of somebody else's opens it.
-async function fromOutside(file, read) {
-  const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY' });
-  const connection = await instance.connect();
-  try {
-    return await read(connection);
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
-}
-
-async function viewsIn(connection) {
-  const reader = await connection.runAndReadAll(
-      "SELECT view_name FROM duckdb_views() WHERE schema_name = 'raw_extracted'");
-  return reader.getRows().map(([name]) => `raw_extracted.${name}`).toSorted();
-}
-
-async function readOutside(connection, stream) {
-  const reader = await connection.runAndReadAll(
-      `SELECT * EXCLUDE (filename) FROM ${viewOf(stream)}`);
-  return batchesOf(reader.columnNames(), reader.getRows());
 }
 
 const rowsOf = (batches) => [...batches.values()].reduce((sum, { rows }) => sum + rows.length, 0);
@@ -129,34 +102,23 @@ async function judgeLists(problems, { nodes }, kb, targets) {
   }
 }
 
-/// Numbers without a gap, each whole or a tombstone; a view is never lost again; and what readers
+/// Numbers without a gap, each of which was whole; a view is never lost again; and what readers
 /// were shown is there.
-async function judgeGenerations(problems, { nodes }, kb, { watch, reads, views }) {
-  watch.look();
-  const folder = nodes[0].server.kbFolder(kb);
-  const { numbers, newest, tombstones } = watch;
+async function judgeGenerations(problems, { nodes }, kb, { generations, reads, views }) {
+  await generations.open();
+  const { numbers, newest } = generations;
   problems.expectSame(`${kb}, generations`, numbers, numbers.map((_, n) => n + 1));
   let before = [];
-  const viewsOf = new Map();
-  for (const number of numbers.filter((one) => !tombstones.includes(one))) {
-    const file = join(folder, 'generations', `${`${number}`.padStart(6, '0')}.duckdb`);
-    const now = await fromOutside(file, viewsIn);
+  for (const [number, now] of [...generations.views].toSorted(([a], [b]) => a - b)) {
     problems.add(`${kb}, generation ${number} lost`, before.filter((one) => !now.includes(one)));
-    viewsOf.set(number, now);
     before = now;
   }
   problems.expectSame(`${kb}, views`, before, views);
   for (const { generation, views: seen } of reads) {
-    if (generation > newest) problems.add(kb, [`a reader saw generation ${generation}`]);
-    const there = viewsOf.get(generation);
-    if (there !== undefined) {
-      problems.expectSame(`${kb}, generation ${generation} as read`, seen, there);
-    } else {
-      problems.add(`${kb}, seen in ${generation} and lost`,
-                   seen.filter((one) => !before.includes(one)));
-    }
+    problems.expectSame(`${kb}, generation ${generation} as read`, seen,
+                        generations.views.get(generation) ?? 'none that was opened');
   }
-  const link = readlinkSync(join(folder, 'knowledgebase.duckdb'));
+  const link = readlinkSync(join(nodes[0].server.kbFolder(kb), 'knowledgebase.duckdb'));
   problems.expectSame(`${kb}, link`, Number(/(\d+)\.duckdb$/.exec(link)[1]), newest);
   for (const { name, server } of nodes) {
     problems.expectSame(`${kb}, generation of ${name}`,
@@ -177,8 +139,8 @@ async function viewsComeUp({ nodes }, targets) {
   }
 }
 
-/// What is wrong: a list of sentences. `watches` are by kb.
-export async function problemsOf(cluster, load, watches) {
+/// What is wrong: a list of sentences. `generations` are by kb.
+export async function problemsOf(cluster, load, generations) {
   const problems = new Problems();
   problems.add('refused', load.refused);
   await viewsComeUp(cluster, load.targets);
@@ -192,7 +154,7 @@ export async function problemsOf(cluster, load, watches) {
     const views = targets.filter(({ batches }) => batches.size > 0)
                          .map(({ stream }) => viewOf(stream)).toSorted();
     await judgeGenerations(problems, cluster, kb, {
-      watch: watches.get(kb), reads: load.reads.filter((read) => read.kb === kb), views,
+      generations: generations.get(kb), reads: load.reads.filter((read) => read.kb === kb), views,
     });
   }
   problems.add('files', (await verifyRoot(cluster.data)).problems);
