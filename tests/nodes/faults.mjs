@@ -210,14 +210,12 @@ export class Faults {
     }
     const landed = Promise.all(landings);
     landed.catch(() => {});  // told where it is awaited
-    try {
-      await fault();
-    } finally {
-      if (worker !== undefined) {
-        this.counts['while publishing'] += 1;
-        unlessGone(() => process.kill(worker, 'SIGCONT'));
-      }
+    const struck = fault();  // its signal is sent; of a killed node the worker has to end, too
+    if (worker !== undefined) {
+      this.counts['while publishing'] += 1;
+      unlessGone(() => process.kill(worker, 'SIGCONT'));
     }
+    await struck;
     return { landed };
   }
 
