@@ -2,6 +2,7 @@
 
 #include "api/caller.h"
 #include "api/handlers.h"
+#include "api/jobs.h"
 #include "api/json.h"
 
 namespace strata::api {
@@ -65,9 +66,17 @@ Result<http::Response> post_migrate(const http::Request& request, Services& serv
   if (backend == nullptr || !backend->is_string()) {
     return make_error(Code::kBadRequest, R"(Name where to move it: {"backend":"postgres"}.)");
   }
-  STRATA_RETURN_IF_ERROR(
-      services.streams.migrate(*knowledgebase, std::string_view(backend->as_string())));
-  return json_response(200, render(*knowledgebase));
+  const std::string to(std::string_view(backend->as_string()));
+  STRATA_RETURN_IF_ERROR(knowledgebase->check_can_migrate(to));
+  return start_job(
+      request, services, *knowledgebase, {.kind = "migrate"},
+      [&services, knowledgebase, to](jobs::JobProgress& progress) -> Result<std::string> {
+        const kb::MigrationProgress told{
+            .step = [&progress](std::string_view step) { progress.step(std::string(step)); },
+            .cancelled = [&progress] { return progress.cancelled(); }};
+        STRATA_RETURN_IF_ERROR(services.streams.migrate(*knowledgebase, to, told));
+        return json::serialize(render(*knowledgebase));
+      });
 }
 
 Result<http::Response> delete_knowledgebase(const http::Request& request, Services& services) {

@@ -90,7 +90,7 @@ constexpr std::string_view kOperationShapes = R"json({
   "createKnowledgebase": {"body": "KnowledgebaseRequest", "answers": {"201": "Knowledgebase"}},
   "listKnowledgebases": {"answers": {"200": {"knowledgebase": "[Knowledgebase]"}}},
   "getKnowledgebase": {"answers": {"200": "Knowledgebase"}},
-  "migrateKnowledgebase": {"body": "MigrateRequest", "answers": {"200": "Knowledgebase"}},
+  "migrateKnowledgebase": {"body": "MigrateRequest", "answers": {"202": {"job": "string"}}},
   "deleteKnowledgebase": {"query": {"confirm": "string"},
     "answers": {"200": {"id": "string", "moved_to": "string"}}},
   "listDocuments": {"answers": {"200": {"documents": "[Document]"}}},

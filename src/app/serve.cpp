@@ -97,6 +97,20 @@ void log_job_failure(const jobs::JobFailure& failure) {
                 failure.error.message, failure.error.detail);
 }
 
+/// `STRATA_JOB_LEASE_S` scales the life of a job without a beat down, and the beats with it: for
+/// tests of what comes after its node died.
+jobs::JobRunnerOptions job_options(const std::string& process) {
+  jobs::JobRunnerOptions options{.process = process, .on_failure = log_job_failure};
+  const char* scaled = std::getenv("STRATA_JOB_LEASE_S");
+  const auto lease = scaled == nullptr ? std::nullopt : parse_whole_number(scaled);
+  if (lease && *lease > 0) {
+    options.lease = std::chrono::seconds(*lease);
+    options.beat_every =
+        std::chrono::milliseconds(options.lease) / (jobs::kJobLease / jobs::kBeatEvery);
+  }
+  return options;
+}
+
 constexpr auto kFolderInDoubt =
     "the disk failed to store the names in a folder; look at the disk, then restart Strata";
 
@@ -145,6 +159,7 @@ class Composition {
   std::unique_ptr<parquet::BatchWriter> writer_;
   std::unique_ptr<kb::Knowledgebases> knowledgebases_;
   std::unique_ptr<stream::StreamServices> stream_services_;
+  std::unique_ptr<stream::IndexJob> indexes_;
   std::unique_ptr<stream::ViewJob> views_;
   std::unique_ptr<stream::Streams> streams_;
   std::unique_ptr<jobs::JobRunner> jobs_;
@@ -193,10 +208,11 @@ Result<void> Composition::build_parts() {
                                                   own_workers_->forget(folder);
                                                 }});
   stream_services_ = std::make_unique<stream::StreamServices>(*fs_, clock_, *root_, *writer_);
-  views_ = std::make_unique<stream::ViewJob>();
-  streams_ = std::make_unique<stream::Streams>(*stream_services_, *knowledgebases_, *views_);
-  jobs_ = std::make_unique<jobs::JobRunner>(
-      jobs::JobRunnerOptions{.process = root_->process(), .on_failure = log_job_failure}, clock_);
+  indexes_ = std::make_unique<stream::IndexJob>();
+  views_ = std::make_unique<stream::ViewJob>(*indexes_);
+  streams_ =
+      std::make_unique<stream::Streams>(*stream_services_, *knowledgebases_, *indexes_, *views_);
+  jobs_ = std::make_unique<jobs::JobRunner>(job_options(root_->process()), clock_);
   services_ = std::make_unique<api::Services>(
       clock_, *root_, *tokens_, options_.auth, *knowledgebases_, *query_workers_, *own_workers_,
       *stream_services_, *streams_, *views_, *jobs_, acquisitions_, metrics_, kVersion, sandbox,
@@ -285,6 +301,7 @@ void Composition::stop() {
   if (server_) server_->stop();
   jobs_.reset();  // waits for its works: what they borrow goes after them
   if (views_) views_->stop();
+  if (indexes_) indexes_->stop();
   stopped.set_value();
   deadline.join();
   if (streams_) streams_->close();

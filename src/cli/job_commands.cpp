@@ -2,10 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <boost/json/object.hpp>
-#include <ostream>
 
 #include "cli/commands.h"
 #include "cli/control.h"
+#include "cli/job_watch.h"
 #include "cli/json.h"
 #include "cli/listing.h"
 #include "cli/pages.h"
@@ -13,11 +13,6 @@
 
 namespace strata::cli {
 namespace {
-
-constexpr std::chrono::milliseconds kLookPause{1'000};
-/// Looks in a row that a server may answer with 503 before `--wait` gives up: it does not know the
-/// job's state while its catalog is away, and the job goes on.
-constexpr int kUnknownLooksMax = 60;
 
 struct JobListCommand final : ControlCommand {
   std::string kb;
@@ -34,7 +29,7 @@ struct JobName {
   std::string kb;
   std::string job;
 
-  std::string target() const { return strata_path(kb, "/jobs/" + http::percent_encode(job)); }
+  std::string target() const { return of_job(kb, job); }
 };
 
 void add_name(CLI::App& command, JobName& name) {
@@ -52,37 +47,7 @@ struct JobShowCommand final : ControlCommand {
       if (!response) return response.error();
       return print_answer(context, *this, *response, render_object);
     }
-    return watch(context);
-  }
-
- private:
-  /// Each step is told as it begins; what the job came to is told at the end, and is done only if
-  /// the job is.
-  ExitCode watch(CommandContext& context) {
-    std::string told;
-    int unknown = 0;
-    while (true) {
-      const auto response = ask(context, connection, {.target = name.target()});
-      if (!response) return response.error();
-      unknown = response->status == 503 ? unknown + 1 : 0;
-      const bool is_answer = response->status >= 200 && response->status < 300;
-      if (!is_answer && (unknown == 0 || unknown > kUnknownLooksMax)) {
-        return report_refused(context, *response);
-      }
-      if (is_answer) {
-        const auto job = parse_object(response->body);
-        const std::string state = job ? text_member(*job, "state") : "";
-        const bool goes_on = state == "queued" || state == "running";
-        if (!goes_on) {
-          const ExitCode printed = print_answer(context, *this, *response, render_object);
-          return printed == ExitCode::kDone && state != "done" ? ExitCode::kRefused : printed;
-        }
-        const std::string step = text_member(*job, "step");
-        if (!step.empty() && step != told) *context.err << printable(step) << '\n' << std::flush;
-        told = step;
-      }
-      context.sleep(kLookPause);
-    }
+    return watch_job(context, *this, name.target(), render_object);
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/control.h"
+#include "cli/job_watch.h"
 #include "cli/json.h"
 #include "cli/listing.h"
 #include "cli/text.h"
@@ -62,9 +63,8 @@ struct KbMigrateCommand final : ControlCommand {
                          .target = "/knowledgebase/" + http::percent_encode(id) + "/migrate",
                          .body = boost::json::serialize(body)});
     if (!response) return response.error();
-    return print_answer(context, *this, *response, [this](const boost::json::object& answer) {
-      return fmt::format("the catalog of {} is in {}\n", printable(id),
-                         printable(text_member(answer, "backend")));
+    return watch_started_job(context, *this, id, *response, [this](const boost::json::object&) {
+      return fmt::format("the catalog of {} is in {}\n", printable(id), printable(backend));
     });
   }
 };

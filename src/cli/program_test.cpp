@@ -253,7 +253,7 @@ TEST(Kb, CreateListShow) {
 }
 
 TEST(Kb, Migrate) {
-  SameAnswer moved(reply(200, R"({"id":"demo","backend":"postgres"})"));
+  SameAnswer moved(reply(202, R"({"job":"j1","state":"done"})"));
   const auto result =
       run_program(moved, {.arguments = {"kb", "migrate", "demo", "--backend", "postgres"}});
   EXPECT_EQ(result.exit_code, 0);
@@ -261,12 +261,13 @@ TEST(Kb, Migrate) {
   EXPECT_EQ(moved.requests.at(0).method, "POST");
   EXPECT_EQ(moved.requests.at(0).target, "/knowledgebase/demo/migrate");
   EXPECT_EQ(moved.requests.at(0).body, R"({"backend":"postgres"})");
+  EXPECT_EQ(moved.requests.at(1).target, "/knowledgebase/demo/strata/jobs/j1");
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"kb", "migrate", "demo"},
         std::vector<std::string>{"kb", "migrate", "demo", "--backend", "file"}}) {
     EXPECT_EQ(run_program(moved, {.arguments = arguments}).exit_code, 2);
   }
-  EXPECT_EQ(moved.requests.size(), 1U);
+  EXPECT_EQ(moved.requests.size(), 2U);
 }
 
 TEST(Receiver, CreateListShowResync) {

@@ -148,13 +148,18 @@ class FileKnowledgebase final : public Knowledgebase {
                                   "migrate {0} --backend postgres` again.",
                                   id_.str()));
   }
-  Result<void> migrate(std::string_view backend, const std::function<Result<void>()>& rebuild_index,
-                       const MigrationProgress& progress) override {
+  Result<void> check_can_migrate(std::string_view backend) override {
     if (backend != backend_name(Backend::kPostgres)) {
       return make_error(Code::kBadRequest, "A catalog moves from its file to 'postgres' only.");
     }
+    const SharedServices& shared = services_.root.shared();
+    STRATA_RETURN_IF_ERROR(check_backend(Backend::kPostgres, shared));
+    return shared.postgres->ping();
+  }
+  Result<void> migrate(std::string_view backend, const std::function<Result<void>()>& rebuild_index,
+                       const MigrationProgress& progress) override {
+    STRATA_RETURN_IF_ERROR(check_can_migrate(backend));
     Root& root = services_.root;
-    STRATA_RETURN_IF_ERROR(check_backend(Backend::kPostgres, root.shared()));
     STRATA_ASSIGN_OR_RETURN(const io::Directory* const moves, history_->folder());
     // Not the kb's own: views are made meanwhile.
     const auto turns = make_lock(services_, identity_, *moves, ":backend");

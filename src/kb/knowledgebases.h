@@ -48,10 +48,13 @@ class Knowledgebase {
   virtual catalog::Catalog& catalog() = 0;
   /// kMigrating, with the way out: its catalog is being moved, and no receiver changes meanwhile.
   virtual Result<void> check_not_migrating() = 0;
-  /// Moves its catalog to `backend`, which can only be `postgres`, while other processes use it
-  /// (migration.h). `rebuild_index` brings the rows of streams in line with their folders. One call
-  /// at a time in all processes; another waits kMigrationWait for it, then kBusy. kBadRequest:
-  /// another backend, or a node without PostgreSQL; the other errors are those of migrate().
+  /// Whether migrate() could begin now. kBadRequest: another backend than `postgres`, or a node
+  /// without PostgreSQL; kIo: it is out of reach.
+  virtual Result<void> check_can_migrate(std::string_view backend) = 0;
+  /// Moves its catalog to `backend` while other processes use it (migration.h). `rebuild_index`
+  /// brings the rows of streams in line with their folders. One call at a time in all processes;
+  /// another waits kMigrationWait for it, then kBusy. Errors: those of check_can_migrate() and of
+  /// kb::migrate().
   virtual Result<void> migrate(std::string_view backend,
                                const std::function<Result<void>()>& rebuild_index,
                                const MigrationProgress& progress) = 0;

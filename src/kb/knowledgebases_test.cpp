@@ -237,7 +237,7 @@ TEST_F(KnowledgebasesTest, OfTwinsWithoutTheListThatTellsThemApartNoneIsOpened) 
     EXPECT_EQ(unopened[1].id, "demo");
     EXPECT_THAT(unopened[0].error.message, testing::HasSubstr("UUID of knowledgebase 'demo'"));
     EXPECT_THAT(unopened[1].error.message, testing::HasSubstr("UUID of knowledgebase 'copy'"));
-    EXPECT_THAT(unopened[1].error.message, testing::HasSubstr("strata.sqlite"));
+    EXPECT_THAT(unopened[1].error.message, testing::HasSubstr("list of knowledgebases"));
     EXPECT_CODE(Code::kConflict, process.kbs->find(id("demo")));
     EXPECT_CODE(Code::kConflict, process.kbs->find(id("copy")));
     // The copy moved out: the original is it again, in the same process.

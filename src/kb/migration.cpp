@@ -47,7 +47,7 @@ class Mover {
     STRATA_RETURN_IF_ERROR(copy());
     io::kill_point("migrate:after_compare");
     STRATA_RETURN_IF_ERROR(heed());
-    m_.progress.step("switching over");
+    m_.progress.step("Switching over");
     STRATA_RETURN_IF_ERROR(
         follow(kOnPostgres, {"migrate:after_switch_sync", "migrate:after_switch_name"}));
     io::kill_point("migrate:after_switch");
@@ -55,7 +55,7 @@ class Mover {
   }
 
   Result<void> begin() {
-    m_.progress.step("reaching PostgreSQL");
+    m_.progress.step("Reaching PostgreSQL");
     STRATA_RETURN_IF_ERROR(m_.reach_postgres());
     STRATA_RETURN_IF_ERROR(
         follow(kMoving, {"migrate:after_begin_sync", "migrate:after_begin_name"}));
@@ -76,11 +76,11 @@ class Mover {
   Result<void> copy() {
     for (int i = 0; i < kMigrationCopies; ++i) {
       STRATA_RETURN_IF_ERROR(heed());
-      m_.progress.step("copying the rows");
+      m_.progress.step("Copying the rows");
       STRATA_ASSIGN_OR_RETURN(const auto rows, m_.file.content());
       STRATA_RETURN_IF_ERROR(m_.postgres.replace_content(rows));
       io::kill_point("migrate:after_copy");
-      m_.progress.step("comparing the rows");
+      m_.progress.step("Comparing the rows");
       STRATA_ASSIGN_OR_RETURN(const auto copied, m_.postgres.content());
       STRATA_ASSIGN_OR_RETURN(const auto there, m_.file.content());
       if (copied == there) return {};
@@ -115,7 +115,7 @@ class Mover {
 
   Result<void> finish() {
     if (m_.history.last_seen().number > 0) STRATA_RETURN_IF_ERROR(m_.history.make_durable());
-    m_.progress.step("rebuilding the index");
+    m_.progress.step("Rebuilding the index");
     STRATA_RETURN_IF_ERROR(m_.rebuild_index());
     io::kill_point("migrate:after_rebuild");
     STRATA_RETURN_IF_ERROR(m_.put_root_row());

@@ -127,8 +127,8 @@ TEST(Migration, MovesEveryRowAndKeepsTheFile) {
   world.expect_moved();
   const auto staging = world.mem.open_directory_at({*world.folder, "staging"}).value();
   EXPECT_TRUE(world.mem.list(*staging)->empty());
-  EXPECT_THAT(steps, ElementsAre("reaching PostgreSQL", "copying the rows", "comparing the rows",
-                                 "switching over", "rebuilding the index"));
+  EXPECT_THAT(steps, ElementsAre("Reaching PostgreSQL", "Copying the rows", "Comparing the rows",
+                                 "Switching over", "Rebuilding the index"));
   // Again: it is there, and no row of PostgreSQL's is replaced.
   add_row(world.postgres, "later");
   const CatalogContent rows = world.postgres.rows;
@@ -260,9 +260,9 @@ TEST(Migration, RowsThatKeepBeingPutEndIt) {
 TEST(Migration, ACancelIsHeededUntilTheSwitch) {
   for (const bool before : {true, false}) {
     for (const std::string_view at :
-         {"reaching PostgreSQL", "copying the rows", "comparing the rows", "switching over",
-          "rebuilding the index"}) {
-      if (before != (at != "switching over" && at != "rebuilding the index")) continue;
+         {"Reaching PostgreSQL", "Copying the rows", "Comparing the rows", "Switching over",
+          "Rebuilding the index"}) {
+      if (before != (at != "Switching over" && at != "Rebuilding the index")) continue;
       SCOPED_TRACE(at);
       World world;
       bool cancelled = false;

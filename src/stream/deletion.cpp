@@ -56,17 +56,26 @@ void Streams::retire_moved() {
 Result<std::string> Streams::remove(Stream& stream) {
   kb::Knowledgebase& knowledgebase = stream.knowledgebase();
   STRATA_RETURN_IF_ERROR(knowledgebase.check_not_migrating());
+  // Before the move: a crash in between leaves a stream without its row, which its next opening
+  // puts back. Afterwards the row could be that of a stream made anew. And before the lock: nobody
+  // who opens a stream waits for the catalog.
+  ignore(knowledgebase.catalog().remove_stream(stream.id().str()),
+         "the catalog is an index; settled again once the folder is gone");
+  io::kill_point("delete:after_row");
   std::string moved;
   {
     const std::lock_guard opening(open_mutex_);
     STRATA_ASSIGN_OR_RETURN(Stream* const current, settle_current(knowledgebase, stream.id()));
-    if (current != &stream) return unknown_stream(knowledgebase, stream.id().str());
+    if (current != &stream) {
+      if (current != nullptr) indexes_.want(*current);  // the row was that of a stream made anew
+      return unknown_stream(knowledgebase, stream.id().str());
+    }
     stream.leave();
     auto done = move_aside(stream);
     const auto there = stream.in_place();
     if (there && *there) {
       stream.stay();
-      if (!done) ignore(index(stream), "the next start puts the row back");
+      indexes_.want(stream);
     } else {
       retire(stream);
     }
@@ -85,11 +94,6 @@ Result<std::string> Streams::move_aside(Stream& stream) {
   const io::Directory& streams = stream.knowledgebase().streams();
   STRATA_ASSIGN_OR_RETURN(const auto deleted,
                           io::ensure_directory(fs, {streams, kb::kDeletedFolder}));
-  // Before the move: a crash in between leaves a stream without its row, which its next opening
-  // puts back. Afterwards the row could be that of a stream made anew.
-  ignore(stream.knowledgebase().catalog().remove_stream(stream.id().str()),
-         "the catalog is an index; settled again once the folder is gone");
-  io::kill_point("delete:after_row");
   const std::string name = kb::aside_name(stream.id().str(), services_.clock);
   auto renamed = fs.rename_replace({streams, stream.id().str()}, {*deleted, name});
   if (!renamed && renamed.error().code == Code::kNotFound) {

@@ -1,25 +1,8 @@
-#include <algorithm>
-
+#include "stream/index_job.h"
 #include "stream/streams.h"
 
 /// Streams: their rows in the kb's catalog, and its move to another backend.
 namespace strata::stream {
-
-Result<void> Streams::index(Stream& stream) {
-  STRATA_ASSIGN_OR_RETURN(const auto rows, stream.knowledgebase().catalog().manifest());
-  return index_beside(stream, rows);
-}
-
-/// `rows` are those of the manifest, just read.
-Result<void> Streams::index_beside(Stream& stream, const std::vector<catalog::ManifestRow>& rows) {
-  catalog::Catalog& catalog = stream.knowledgebase().catalog();
-  STRATA_RETURN_IF_ERROR(catalog.put_receiver({stream.id().str(), to_json(stream.receiver())}));
-  const std::string table = stream.table();
-  const bool there = std::ranges::any_of(
-      rows, [&](const catalog::ManifestRow& row) { return row.table == table; });
-  if (there) return {};
-  return catalog.put_manifest({table, "stream:" + stream.id().str(), std::nullopt, "deferred"});
-}
 
 Result<void> Streams::rebuild_index(kb::Knowledgebase& knowledgebase) {
   STRATA_ASSIGN_OR_RETURN(const auto ids, ids_on_disk(knowledgebase));

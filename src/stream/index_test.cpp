@@ -93,7 +93,7 @@ TEST_F(MigrateTest, MeanwhileBatchesLandAndReceiversDoNotChange) {
   Stream& stream = two_->stream("s");
   one_->stream("s");
   int looks = 0;
-  ASSERT_OK(migrate_and_at("comparing the rows", [&] {
+  ASSERT_OK(migrate_and_at("Comparing the rows", [&] {
     ++looks;
     for (Process* process : {one_.get(), two_.get()}) {
       kb::Knowledgebase& kb = process->knowledgebase();
@@ -109,6 +109,7 @@ TEST_F(MigrateTest, MeanwhileBatchesLandAndReceiversDoNotChange) {
     }
     EXPECT_TRUE(two_->land(stream, "b1", "{\"a\":\"1\"}\n"));
     EXPECT_TRUE(two_->views->want_and_wait(stream, std::chrono::seconds(60)));
+    two_->indexes->wait_for_tries();
   }));
   EXPECT_GE(looks, 1);
   for (Process* process : {one_.get(), two_.get()}) process->stream("fresh");
@@ -128,7 +129,7 @@ TEST_F(MigrateTest, ARowThatTheFileLostIsThereAgain) {
 /// By a process that looked where the catalog is just before it moved.
 TEST_F(MigrateTest, AReceiverPutBetweenTheCopyAndTheSwitchIsInPostgres) {
   Stream& gone = two_->stream("gone");
-  ASSERT_OK(migrate_and_at("switching over", [&] {
+  ASSERT_OK(migrate_and_at("Switching over", [&] {
     const auto half = Stream::open(*two_->services, two_->knowledgebase(), id("late")).value();
     Receiver receiver;
     receiver.stream = "late";

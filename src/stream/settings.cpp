@@ -136,7 +136,7 @@ Result<void> Streams::change(Stream& stream, const ReceiverChange& change,
     // Published into the folder, wherever that is by now.
     STRATA_ASSIGN_OR_RETURN(const bool there, stream.in_place());
     if (!there) return unknown_stream(stream.knowledgebase(), stream.id().str());
-    ignore(index(stream), "the catalog is an index; the next start repairs it");
+    indexes_.want(stream);
     return {};
   }
   return make_error(Code::kBusy, "the receiver's settings keep changing; try again in a moment.");

@@ -18,8 +18,9 @@ constexpr std::size_t kFilesCountedATick = 10'000;
 
 }  // namespace
 
-Streams::Streams(const StreamServices& services, kb::Knowledgebases& knowledgebases, ViewJob& views)
-    : services_(services), knowledgebases_(knowledgebases), views_(views) {}
+Streams::Streams(const StreamServices& services, kb::Knowledgebases& knowledgebases,
+                 IndexJob& indexes, ViewJob& views)
+    : services_(services), knowledgebases_(knowledgebases), indexes_(indexes), views_(views) {}
 
 Stream* Streams::find_open(kb::Knowledgebase& knowledgebase, const StreamId& id) const {
   const std::lock_guard lock(mutex_);
@@ -67,6 +68,7 @@ Result<void> Streams::open_all() {
       unsettled_.insert(knowledgebase);
     }
   }
+  indexes_.wait_for_tries();
   return {};
 }
 
@@ -103,7 +105,6 @@ Result<Stream*> Streams::open_parts(kb::Knowledgebase& knowledgebase, const Stre
   }
   const auto recovered = recover(*stream, files_left_);
   stream->rates().sample();  // what is there now is not what comes now
-  ignore(index(*stream), "the catalog is an index; the next start or create repairs it");
   Stream* opened = stream.get();
   {
     const std::lock_guard lock(mutex_);
@@ -137,27 +138,39 @@ Result<Streams::Made> Streams::create(kb::Knowledgebase& knowledgebase, const St
   receiver.created_at = format_iso8601(services_.clock.wall());
   STRATA_RETURN_IF_ERROR(check_receiver(receiver));
   STRATA_RETURN_IF_ERROR(knowledgebase.check_not_migrating());
-  const std::lock_guard opening(open_mutex_);
-  STRATA_ASSIGN_OR_RETURN(Stream * stream, settle_current(knowledgebase, id));
-  bool made = false;
-  if (stream == nullptr) {
-    STRATA_ASSIGN_OR_RETURN(const bool exists, has_receiver(knowledgebase, id));
-    if (!exists) {
-      STRATA_ASSIGN_OR_RETURN(const auto half, Stream::open(services_, knowledgebase, id));
-      const auto published = half->publish_receiver({receiver, 0});
-      if (!published && published.error().code != Code::kExists) return published.error();
-      made = published.has_value();
-      STRATA_RETURN_IF_ERROR(half->close());
-    }
-    STRATA_ASSIGN_OR_RETURN(stream, open(knowledgebase, id));
-  }
-  if (!stream->receiver().same_settings(receiver)) {
+  STRATA_ASSIGN_OR_RETURN(const Made made, make_or_find(knowledgebase, id, receiver));
+  if (!made.stream->receiver().same_settings(receiver)) {
     return make_error(Code::kConflict,
                       fmt::format("the receiver '{}' exists with other settings; choose another "
                                   "name, or ask for the settings it has.",
                                   id.str()));
   }
-  STRATA_RETURN_IF_ERROR(index(*stream));
+  // Nobody who opens another stream waits for the catalog.
+  STRATA_RETURN_IF_ERROR(index(*made.stream));
+  STRATA_ASSIGN_OR_RETURN(const bool there, made.stream->in_place());
+  if (!there) {
+    // Deleted meanwhile, and its rows were put after they had been taken away.
+    const std::lock_guard lock(mutex_);
+    unsettled_.insert(&knowledgebase);
+  }
+  return made;
+}
+
+Result<Streams::Made> Streams::make_or_find(kb::Knowledgebase& knowledgebase, const StreamId& id,
+                                            const Receiver& receiver) {
+  const std::lock_guard opening(open_mutex_);
+  STRATA_ASSIGN_OR_RETURN(Stream * stream, settle_current(knowledgebase, id));
+  if (stream != nullptr) return Made{stream, false};
+  bool made = false;
+  STRATA_ASSIGN_OR_RETURN(const bool exists, has_receiver(knowledgebase, id));
+  if (!exists) {
+    STRATA_ASSIGN_OR_RETURN(const auto half, Stream::open(services_, knowledgebase, id));
+    const auto published = half->publish_receiver({receiver, 0});
+    if (!published && published.error().code != Code::kExists) return published.error();
+    made = published.has_value();
+    STRATA_RETURN_IF_ERROR(half->close());
+  }
+  STRATA_ASSIGN_OR_RETURN(stream, open(knowledgebase, id));
   return Made{stream, made};
 }
 
@@ -169,7 +182,9 @@ Result<Stream*> Streams::find(kb::Knowledgebase& knowledgebase, const StreamId& 
   if (known != nullptr) return known;
   STRATA_ASSIGN_OR_RETURN(const bool exists, has_receiver(knowledgebase, id));
   if (!exists) return unknown_stream(knowledgebase, id.str());
-  return open(knowledgebase, id);
+  STRATA_ASSIGN_OR_RETURN(known, open(knowledgebase, id));
+  indexes_.want(*known);  // it may have been moved back, or its maker ended before it put the rows
+  return known;
 }
 
 Error Streams::unknown_stream(kb::Knowledgebase& knowledgebase, std::string_view typed) {

@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/limits.h"
 #include "duck/worker_pool.h"
+#include "stream/index_job.h"
 #include "stream/stream.h"
 #include "stream/view_job.h"
 
@@ -21,7 +22,9 @@ namespace strata::stream {
 /// The streams of all kbs in this process. Thread-safe; other processes may add to the same root.
 class Streams {
  public:
-  Streams(const StreamServices& services, kb::Knowledgebases& knowledgebases, ViewJob& views);
+  /// The jobs outlive it.
+  Streams(const StreamServices& services, kb::Knowledgebases& knowledgebases, IndexJob& indexes,
+          ViewJob& views);
 
   /// At start, before the first request: opens every stream there is and settles what ended
   /// processes left. A stream that cannot be opened does not keep the others from it: its reason
@@ -83,6 +86,8 @@ class Streams {
  private:
   using Key = std::pair<std::string, std::string>;
 
+  Result<Made> make_or_find(kb::Knowledgebase& knowledgebase, const StreamId& id,
+                            const Receiver& receiver);
   Result<Stream*> open(kb::Knowledgebase& knowledgebase, const StreamId& id);
   Result<Stream*> open_parts(kb::Knowledgebase& knowledgebase, const StreamId& id);
   Result<void> recover(Stream& stream, std::size_t& files_left);
@@ -109,12 +114,11 @@ class Streams {
   Result<std::vector<std::string>> missing_columns(Stream& stream, const Receiver& next,
                                                    duck::WorkerPool& workers);
   Result<void> check_columns(Stream& stream, const Receiver& next, duck::WorkerPool& workers);
-  Result<void> index(Stream& stream);
-  static Result<void> index_beside(Stream& stream, const std::vector<catalog::ManifestRow>& rows);
   Result<void> rebuild_index(kb::Knowledgebase& knowledgebase);
 
   const StreamServices services_;
   kb::Knowledgebases& knowledgebases_;
+  IndexJob& indexes_;
   ViewJob& views_;
   std::mutex open_mutex_;  // one stream is opened or made at a time; guards files_left_
   /// So many files are counted before streams are there; those of a large one are counted by

@@ -95,6 +95,7 @@ TEST(Streams, AChangeHoldsInAnotherProcessFromItsNextLookOn) {
   EXPECT_FALSE(two.land(*seen, "b1", "{\"b\":1}\n"));
   ASSERT_OK(
       one.streams->change(stream, columns_to(std::vector<std::string>{"a", "b"}), one.workers));
+  one.indexes->wait_for_tries();
   ASSERT_OK_AND_ASSIGN(Stream* const again, two.streams->find(two.knowledgebase(), id("s")));
   EXPECT_EQ(again, seen);
   EXPECT_TRUE(two.land(*again, "b1", "{\"b\":1}\n"));

@@ -50,12 +50,6 @@ Result<Missing> look(kb::Knowledgebase& knowledgebase, const std::vector<Stream*
   return missing;
 }
 
-void note_in_manifest(Stream& stream) {
-  ignore(stream.knowledgebase().catalog().put_manifest(
-             {stream.table(), "stream:" + stream.id().str(), std::nullopt, "ready"}),
-         "the catalog is an index; the Tables panel asks the stream itself");
-}
-
 struct Held {
   std::unique_ptr<lock::Lease> lease;
   Missing missing;
@@ -86,7 +80,7 @@ Result<Held> acquire_if_missing(kb::Knowledgebase& knowledgebase,
 }
 
 Result<void> bring_up(kb::Knowledgebase& knowledgebase, const std::vector<Stream*>& streams,
-                      kb::Purpose purpose) {
+                      kb::Purpose purpose, IndexJob& indexes) {
   STRATA_ASSIGN_OR_RETURN(const auto held, acquire_if_missing(knowledgebase, streams, purpose));
   const Missing& missing = held.missing;
   if (missing.streams.empty()) return {};
@@ -95,7 +89,7 @@ Result<void> bring_up(kb::Knowledgebase& knowledgebase, const std::vector<Stream
   STRATA_ASSIGN_OR_RETURN(const auto published, knowledgebase.generations().publish(ddl));
   for (Stream* stream : missing.streams) {
     stream->set_view_ready();
-    note_in_manifest(*stream);
+    indexes.want(*stream);
   }
   return {};
 }
@@ -112,7 +106,7 @@ duck::Sql view_ddl(const Stream& stream) {
   return sql;
 }
 
-ViewJob::ViewJob() : thread_([this] { run(); }) {}
+ViewJob::ViewJob(IndexJob& indexes) : indexes_(indexes), thread_([this] { run(); }) {}
 
 ViewJob::~ViewJob() { stop(); }
 
@@ -189,7 +183,7 @@ void ViewJob::run() {
     lock.unlock();
 
     const std::vector<Stream*> streams(node.mapped().streams.begin(), node.mapped().streams.end());
-    const auto done = bring_up(*node.key(), streams, node.mapped().purpose);
+    const auto done = bring_up(*node.key(), streams, node.mapped().purpose, indexes_);
     for (Stream* stream : streams) {
       if (!done && !stream->view_ready()) stream->set_view_error(done.error().message);
     }

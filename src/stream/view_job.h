@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "duck/sql.h"
+#include "stream/index_job.h"
 #include "stream/stream.h"
 
 namespace strata::stream {
@@ -23,7 +24,8 @@ duck::Sql view_ddl(const Stream& stream);
 /// looks again, and publishes one generation. Thread-safe.
 class ViewJob {
  public:
-  ViewJob();
+  /// `indexes` is told of views that are there, and outlives it.
+  explicit ViewJob(IndexJob& indexes);
   ~ViewJob();
   ViewJob(const ViewJob&) = delete;
   ViewJob& operator=(const ViewJob&) = delete;
@@ -56,6 +58,7 @@ class ViewJob {
   /// With mutex_ held: whether no job that may still see to `stream` is queued or running.
   bool settled(const Stream& stream) const;
 
+  IndexJob& indexes_;
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable done_;

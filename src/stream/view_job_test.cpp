@@ -15,8 +15,9 @@ struct RealProcess {
     writer = parquet::make_batch_writer();
     kbs = kb::Knowledgebases::create({*disk, world.clock, *root, *workers, acquisitions});
     services = std::make_unique<StreamServices>(*disk, world.clock, *root, *writer);
-    views = std::make_unique<ViewJob>();
-    streams = std::make_unique<Streams>(*services, *kbs, *views);
+    indexes = std::make_unique<IndexJob>();
+    views = std::make_unique<ViewJob>(*indexes);
+    streams = std::make_unique<Streams>(*services, *kbs, *indexes, *views);
     const KbId id = KbId::parse("demo").value();
     if (!kbs->find(id)) {
       EXPECT_OK(kbs->create(id, "file"));
@@ -24,7 +25,10 @@ struct RealProcess {
     knowledgebase = kbs->find(id).value();
     EXPECT_OK(streams->open_all());
   }
-  ~RealProcess() { views->stop(); }
+  ~RealProcess() {
+    views->stop();
+    indexes->stop();
+  }
   RealProcess(const RealProcess&) = delete;
   RealProcess& operator=(const RealProcess&) = delete;
 
@@ -50,6 +54,7 @@ struct RealProcess {
   std::unique_ptr<parquet::BatchWriter> writer;
   std::unique_ptr<kb::Knowledgebases> kbs;
   std::unique_ptr<StreamServices> services;
+  std::unique_ptr<IndexJob> indexes;
   std::unique_ptr<ViewJob> views;
   std::unique_ptr<Streams> streams;
   kb::Knowledgebase* knowledgebase = nullptr;

@@ -189,6 +189,36 @@ test('both away: batches land and rows are read, also by a node started meanwhil
   await createKb(server, 'other');
 });
 
+test('PostgreSQL is slow: batches of streams that a node meets first do not wait', { skip },
+     async () => {
+  const one = await node('one');
+  const two = await node('two', { data: one.data, url: one.postgresUrl });
+  await createKb(one, 'demo');
+  await one.createKb('files', 'file');
+  for (const kb of ['demo', 'files']) await two.createReceiver(kb, 'met');
+  const database = one.postgresUrl.split('/').at(-1);
+  const letGo = await postgres.hold('strata.receivers', database);
+  const told = [];
+  try {
+    const making = one.control('/knowledgebase/demo/strata/receivers', { stream: 'made' })
+        .then(({ status }) => told.push(`made ${status}`));
+    await until(() => postgres.someSession(database, "wait_event_type = 'Lock'"),
+                'the receiver to wait');
+    for (const kb of ['demo', 'files']) {
+      await one.land(kb, 'met', [{ a: '1' }], 'b');
+      told.push(`landed in ${kb}`);
+      assert.deepEqual(await one.rows(kb, 'SELECT a FROM raw_extracted.stream_met'), [['1']]);
+    }
+    await making;
+  } finally {
+    await letGo();
+  }
+  assert.deepEqual(told, ['landed in demo', 'landed in files', 'made 503']);
+  const manifest = () => postgres.sql(
+      'SELECT source, state FROM strata._strata_manifest ORDER BY source', database);
+  await until(() => manifest() === 'stream:met|ready', 'the row that was late');
+});
+
 test('Redis away: a new stream lands, and has its view when Redis is back', { skip }, async () => {
   const server = await node('a');
   await createKb(server, 'demo');

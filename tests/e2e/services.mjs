@@ -97,6 +97,24 @@ export class Postgres extends Service {
     return run(['psql', '-XAtq', '-h', '127.0.0.1', '-p', `${this.port}`, '-U', 'strata', '-d',
                 database, '-c', statement]).trim();
   }
+  /// Keeps everybody else from `table` until what this answers is called.
+  async hold(table, database) {
+    const holder = spawn('psql', ['-XAtq', '-h', '127.0.0.1', '-p', `${this.port}`, '-U', 'strata',
+                                  '-d', database, '-c',
+                                  `BEGIN; LOCK TABLE ${table}; SELECT pg_sleep(60)`],
+                         { stdio: 'ignore' });
+    const ended = new Promise((resolve) => { holder.on('exit', resolve); });
+    await until(() => this.someSession(database, "wait_event = 'PgSleep'"), 'the table to be held');
+    return () => {
+      holder.kill('SIGKILL');
+      return ended;
+    };
+  }
+  /// Whether a session of the database is in the state `what`, a condition on pg_stat_activity.
+  someSession(database, what) {
+    return Number(this.sql(`SELECT count(*) FROM pg_stat_activity ` +
+                           `WHERE datname = '${database}' AND ${what}`)) > 0;
+  }
   /// The URL of a database that is new.
   database(name) {
     this.sql(`CREATE DATABASE ${name}`);

@@ -41,16 +41,20 @@ class Process {
     writer = parquet::make_batch_writer();
     kbs = kb::Knowledgebases::create({faults, world.clock, *root, workers, acquisitions});
     services = std::make_unique<StreamServices>(faults, world.clock, *root, *writer);
-    views = std::make_unique<ViewJob>();
-    streams = std::make_unique<Streams>(*services, *kbs, *views);
+    indexes = std::make_unique<IndexJob>();
+    views = std::make_unique<ViewJob>(*indexes);
+    streams = std::make_unique<Streams>(*services, *kbs, *indexes, *views);
     if (!kbs->find(kb_id())) {
       EXPECT_OK(kbs->create(kb_id(), "file"));
     }
     EXPECT_OK(streams->open_all());
   }
 
-  /// The view job's thread works on streams.
-  ~Process() { views->stop(); }
+  /// The jobs' threads work on streams.
+  ~Process() {
+    views->stop();
+    indexes->stop();
+  }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
@@ -82,6 +86,7 @@ class Process {
   std::unique_ptr<parquet::BatchWriter> writer;
   std::unique_ptr<kb::Knowledgebases> kbs;
   std::unique_ptr<StreamServices> services;
+  std::unique_ptr<IndexJob> indexes;
   std::unique_ptr<ViewJob> views;
   std::unique_ptr<Streams> streams;
 };
