@@ -44,7 +44,12 @@ TEST(JobCommand, ShowsOneAsItIsWhateverItsState) {
   const ProgramRun run = run_program(server, {.arguments = {"job", "show", "demo", "j1"}});
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(server.requests.at(0).target, "/knowledgebase/demo/strata/jobs/j1");
-  EXPECT_THAT(run.out, ::testing::HasSubstr("state:    failed\n"));
+  EXPECT_EQ(run.out,
+            "job:      j1\n"
+            "kind:     migrate\n"
+            "state:    failed\n"
+            "step:     Match\n"
+            "progress: 0.5\n");
 }
 
 TEST(JobCommand, WaitsForTheEndTellingEachStepOnce) {

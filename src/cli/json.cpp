@@ -1,5 +1,7 @@
 #include "cli/json.h"
 
+#include <fmt/format.h>
+
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -44,6 +46,7 @@ const json::value* find_path(const json::object& object, std::string_view path) 
 std::string display(const json::value& value) {
   if (value.is_null()) return "-";
   if (value.is_string()) return printable(value.get_string());
+  if (value.is_double()) return fmt::format("{}", value.get_double());  // JSON has 5E-1
   if (!value.is_array()) return printable(json::serialize(value));
   std::string text;
   for (const json::value& element : value.get_array()) {

@@ -255,6 +255,10 @@ TEST_F(JobRunnerTest, WhatWasDoneWhenTheCancelCameIsDone) {
 }
 
 TEST_F(JobRunnerTest, TheJobInTheWayIsNamedAndNoMoreRunThanThereAreThreads) {
+  const auto second = make_backend(catalog::Kind::kSqlite);
+  const auto second_catalog = second->holder();
+  const auto third = make_backend(catalog::Kind::kSqlite);
+  const auto third_catalog = third->holder();
   const auto runner = make_runner("n-1");
   const std::string id = start(*runner, until_cancelled);
   const auto refused = runner->start(jobs_, {"migrate"}, until_cancelled);
@@ -262,11 +266,7 @@ TEST_F(JobRunnerTest, TheJobInTheWayIsNamedAndNoMoreRunThanThereAreThreads) {
   EXPECT_FALSE(refused->is_new);
   EXPECT_EQ(refused->id, id);
 
-  const auto second = make_backend(catalog::Kind::kSqlite);
-  const auto second_catalog = second->holder();
   ASSERT_TRUE(runner->start(second_catalog->jobs(), {"compact"}, until_cancelled));
-  const auto third = make_backend(catalog::Kind::kSqlite);
-  const auto third_catalog = third->holder();
   const auto busy = runner->start(third_catalog->jobs(), {"compact"}, until_cancelled);
   ASSERT_FALSE(busy);
   EXPECT_EQ(busy.error().code, Code::kBusy);
@@ -278,7 +278,6 @@ TEST_F(JobRunnerTest, TheJobInTheWayIsNamedAndNoMoreRunThanThereAreThreads) {
       start_when_free(*runner, third_catalog->jobs(), {"compact"}, until_cancelled);
   ASSERT_TRUE(started);
   EXPECT_TRUE(started->is_new);
-  runner->stop();
 }
 
 TEST_F(JobRunnerTest, OfAJobThatASecondOwnerTookOverTheFirstsEndChangesNothing) {
@@ -300,8 +299,8 @@ TEST_F(JobRunnerTest, OfAJobThatASecondOwnerTookOverTheFirstsEndChangesNothing) 
   EXPECT_FALSE(told);
   backend_->age_jobs(kLease * 2);
 
-  const auto second = make_runner("n-2");
   const auto reached = backend_->holder();
+  const auto second = make_runner("n-2");
   const auto taken = second->start(reached->jobs(), {"compact"},
                                    [&second_gate](JobProgress&) -> Result<std::string> {
                                      second_gate.wait();
@@ -349,6 +348,10 @@ TEST_F(JobRunnerTest, ACatalogOutOfReachEndsNoWorkAndTheEndIsWrittenWhenItIsBack
 TEST_F(JobRunnerTest, OfAKbThatWasMovedAsideTheWorkIsToldAndItsPlaceComesFree) {
   std::atomic<bool> is_gone = false;
   std::atomic<int> told = 0;
+  const auto other = make_backend(catalog::Kind::kSqlite);
+  const auto other_catalog = other->holder();
+  const auto third = make_backend(catalog::Kind::kSqlite);
+  const auto third_catalog = third->holder();
   const auto runner = make_runner("n-1");
   for (const bool ends_before : {false, true}) {
     Gate gate;
@@ -372,14 +375,10 @@ TEST_F(JobRunnerTest, OfAKbThatWasMovedAsideTheWorkIsToldAndItsPlaceComesFree) {
     while (jobs_.failed < before + 5) std::this_thread::sleep_for(kTick);
     EXPECT_EQ(told, ends_before ? 1 : 0);
     is_gone = true;
-    // Another kb's jobs take its place.
-    const auto other = make_backend(catalog::Kind::kSqlite);
-    const auto other_catalog = other->holder();
+    // Jobs of two other kbs take both places.
     const auto first =
         start_when_free(*runner, other_catalog->jobs(), {"compact"}, until_cancelled);
     ASSERT_TRUE(first && first->is_new);
-    const auto third = make_backend(catalog::Kind::kSqlite);
-    const auto third_catalog = third->holder();
     const auto second =
         start_when_free(*runner, third_catalog->jobs(), {"compact"}, until_cancelled);
     ASSERT_TRUE(second && second->is_new);
