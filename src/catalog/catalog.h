@@ -10,9 +10,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "catalog/jobs.h"
+#include "catalog/ontology_versions.h"
 
 /// The catalog is an index of what files hold and can be rebuilt from them (architecture.md), but
-/// for its jobs: no landing depends on it and it needs no kb lock.
+/// for its jobs and its ontology's versions: no landing depends on it and it needs no kb lock.
 namespace strata::catalog {
 
 /// One row of `_strata_manifest`: a table of the kb, whatever its source.
@@ -36,7 +37,8 @@ struct ReceiverRow {
 struct CatalogContent {
   std::vector<ManifestRow> manifest;
   std::vector<ReceiverRow> receivers;
-  std::vector<JobRow> jobs;  // newest first
+  std::vector<JobRow> jobs;          // newest first
+  std::vector<VersionRow> versions;  // newest first
   bool operator==(const CatalogContent&) const = default;
 };
 
@@ -51,7 +53,8 @@ class Catalog {
   virtual Result<std::vector<ReceiverRow>> receivers() = 0;       // ordered by `stream`
   /// Both rows of a stream, its manifest row by its source; nothing where there is none.
   virtual Result<void> remove_stream(const std::string& stream) = 0;
-  virtual Jobs& jobs() = 0;  // lives as long as this
+  virtual Jobs& jobs() = 0;                  // lives as long as this
+  virtual OntologyVersions& ontology() = 0;  // likewise
 
   virtual Result<CatalogContent> content() = 0;
   /// All rows of the kb go and these stand in their place, in one transaction. A job that was under

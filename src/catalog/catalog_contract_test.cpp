@@ -154,7 +154,7 @@ TEST_P(CatalogContract, ANewerSchemaIsRefusedByEveryCall) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kConflict);
   EXPECT_EQ(refused.error().message,
-            "The catalog has schema version 3, and this program knows only 2: a newer Strata wrote "
+            "The catalog has schema version 4, and this program knows only 3: a newer Strata wrote "
             "it. Start that one.");
   const auto refused_write = catalog->put_receiver({"a", "{}"});
   ASSERT_FALSE(refused_write);
@@ -170,6 +170,7 @@ TEST_P(CatalogContract, TheTablesOfTheStrataBeforeAreBroughtUpToDateWithTheirRow
   const auto catalog = backend_->holder();
   EXPECT_EQ(catalog->receivers().value(), (std::vector<ReceiverRow>{receiver}));
   EXPECT_EQ(catalog->jobs().list({.limit = 1}).value(), std::vector<JobRow>{});
+  EXPECT_EQ(catalog->ontology().list().value(), std::vector<VersionRow>{});
   const auto root = backend_->root_holder();
   EXPECT_EQ(root->nodes().value().at(0).node, (NodeRow{"n", "n-1", node.started_at, ""}));
   ASSERT_TRUE(root->put_node(node));
@@ -192,9 +193,14 @@ TEST_P(CatalogContract, AllRowsOfAKbGoFromOneCatalogIntoAnother) {
   ASSERT_TRUE(source->jobs().request_cancel("j2").value());
   content.jobs = source->jobs().list({.limit = 9}).value();
   ASSERT_EQ(content.jobs.size(), 2U);
+  ASSERT_TRUE(source->ontology().put_pending({1, "", "m1", R"({"x":"Ã©"})", "j1", {}}).value());
+  ASSERT_TRUE(source->ontology().activate(1));
+  ASSERT_TRUE(source->ontology().put_pending({2, "", "m2", "{}", "j2", {}}).value());
+  content.versions = source->ontology().list().value();
+  ASSERT_EQ(content.versions.size(), 2U);
   EXPECT_EQ(source->content().value(), content);
   // Whoever adds a table adds its rows to CatalogContent, to content, to replace_content and here.
-  EXPECT_EQ(backend_->kb_tables(), "_strata_manifest jobs receivers");
+  EXPECT_EQ(backend_->kb_tables(), "_strata_manifest jobs ontology_versions receivers");
 
   for (const Kind kind : {Kind::kSqlite, GetParam()}) {
     const auto other = make_backend(kind);
@@ -202,6 +208,7 @@ TEST_P(CatalogContract, AllRowsOfAKbGoFromOneCatalogIntoAnother) {
     ASSERT_TRUE(target->put_manifest({"t", "upload:t", 1, "ready"}));
     ASSERT_TRUE(target->put_receiver({"gone", "{}"}));
     ASSERT_EQ(target->jobs().start({"gone", "compact", "", "n-9"}).value(), std::nullopt);
+    ASSERT_TRUE(target->ontology().put_pending({9, "", "m9", "{}", "gone", {}}).value());
     ASSERT_TRUE(target->replace_content(content));
     EXPECT_EQ(other->holder()->content().value(), content);
     // It is its owner's still, and the run-lock is taken.
@@ -209,10 +216,11 @@ TEST_P(CatalogContract, AllRowsOfAKbGoFromOneCatalogIntoAnother) {
     EXPECT_EQ(target->jobs().start({"j3", "compact", "", "n-2"}).value().value().id, "j2");
 
     CatalogContent unfit = content;
-    unfit.jobs[1].state = "sleepy";
+    unfit.versions[1].state = "sleepy";
     ASSERT_FALSE(target->replace_content(unfit));
     EXPECT_EQ(target->content().value().manifest, content.manifest);
     EXPECT_EQ(target->content().value().jobs.size(), 2U);
+    EXPECT_EQ(target->content().value().versions, content.versions);
   }
 }
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "catalog/catalog.h"
 
-/// How both versions keep times, jobs and nodes. Private to this folder.
+/// How both versions keep times, jobs, versions and nodes. Private to this folder.
 namespace strata::catalog {
 
 inline std::uint64_t to_micros(WallTime time) {
@@ -54,6 +54,19 @@ JobRow job_of(const Row& row) {
           .started = from_micros(row.number(11)),
           .heartbeat = from_micros(row.number(12).value_or(0)),
           .ended = from_micros(row.number(13))};
+}
+
+/// In the order in which version_of reads them.
+#define STRATA_VERSION_COLUMNS "version, state, model_sha256, content, job, created"
+
+template <typename Row>
+VersionRow version_of(const Row& row) {
+  return {.version = row.number(0).value_or(0),
+          .state = row.text(1),
+          .model_sha256 = row.text(2),
+          .content = row.text(3),
+          .job = row.text(4),
+          .created = from_micros(row.number(5).value_or(0))};
 }
 
 /// Of node, process, started_at, version, heartbeat and the database's clock, of one instant.

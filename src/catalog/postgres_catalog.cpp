@@ -6,6 +6,7 @@
 #include "catalog/columns.h"
 #include "catalog/postgres_jobs.h"
 #include "catalog/postgres_now.h"
+#include "catalog/postgres_ontology.h"
 
 namespace strata::catalog {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 //
 // COLLATE "C" orders by bytes, as SQLite does; a database's own order is a matter of its locale.
 // Never change a script that was released: add the next.
-constexpr std::array<SqlText, 2> kSchema = {R"sql(
+constexpr std::array<SqlText, 3> kSchema = {R"sql(
   DO $$ BEGIN
     -- IF NOT EXISTS would want the right to make it from users whose administrator made it.
     IF to_regnamespace('strata') IS NULL THEN CREATE SCHEMA strata; END IF;
@@ -80,6 +81,23 @@ constexpr std::array<SqlText, 2> kSchema = {R"sql(
     WHERE state IN ('queued', 'running');
   ALTER TABLE strata.nodes ADD COLUMN version TEXT NOT NULL DEFAULT '';
   ALTER TABLE strata.nodes ADD COLUMN heartbeat BIGINT NOT NULL DEFAULT 0;
+)sql",
+                                            R"sql(
+  -- Of a kb at most one is pending and one active.
+  CREATE TABLE strata.ontology_versions (
+    kb TEXT COLLATE "C" NOT NULL,
+    version BIGINT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'active', 'retired')),
+    model_sha256 TEXT NOT NULL,
+    content TEXT NOT NULL,
+    job TEXT NOT NULL,
+    created BIGINT NOT NULL,
+    PRIMARY KEY (kb, version)
+  );
+  CREATE UNIQUE INDEX ontology_versions_one_pending ON strata.ontology_versions (kb)
+    WHERE state = 'pending';
+  CREATE UNIQUE INDEX ontology_versions_one_active ON strata.ontology_versions (kb)
+    WHERE state = 'active';
 )sql"};
 
 Result<void> put(PostgresConnection& session, const std::string& kb, const ManifestRow& row) {
@@ -123,7 +141,7 @@ Result<std::vector<ReceiverRow>> receivers_of(PostgresConnection& session, const
 class PostgresCatalog final : public Catalog {
  public:
   PostgresCatalog(PostgresDatabase& database, const std::string& kb_uuid)
-      : database_(database), kb_(kb_uuid), jobs_(database, kb_uuid) {}
+      : database_(database), kb_(kb_uuid), jobs_(database, kb_uuid), ontology_(database, kb_uuid) {}
 
   Result<void> put_manifest(const ManifestRow& row) override {
     return database_.with_session(
@@ -157,6 +175,7 @@ class PostgresCatalog final : public Catalog {
   }
 
   Jobs& jobs() override { return jobs_; }
+  OntologyVersions& ontology() override { return ontology_; }
 
   Result<CatalogContent> content() override {
     CatalogContent content;
@@ -168,6 +187,7 @@ class PostgresCatalog final : public Catalog {
           STRATA_ASSIGN_OR_RETURN(content.manifest, manifest_of(session, kb_));
           STRATA_ASSIGN_OR_RETURN(content.receivers, receivers_of(session, kb_));
           STRATA_ASSIGN_OR_RETURN(content.jobs, jobs_.all(session));
+          STRATA_ASSIGN_OR_RETURN(content.versions, ontology_.all(session));
           return {};
         });
     if (!read) return read.error();
@@ -185,7 +205,8 @@ class PostgresCatalog final : public Catalog {
       for (const ReceiverRow& row : content.receivers) {
         STRATA_RETURN_IF_ERROR(put(session, kb_, row));
       }
-      return jobs_.replace_all(session, content.jobs);
+      STRATA_RETURN_IF_ERROR(jobs_.replace_all(session, content.jobs));
+      return ontology_.replace_all(session, content.versions);
     });
   }
 
@@ -193,6 +214,7 @@ class PostgresCatalog final : public Catalog {
   PostgresDatabase& database_;
   const std::string kb_;
   PostgresJobs jobs_;
+  PostgresOntology ontology_;
 };
 
 class PostgresRootCatalog final : public RootCatalog {

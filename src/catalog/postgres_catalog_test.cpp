@@ -41,6 +41,35 @@ TEST_F(PostgresCatalogTest, KnowledgebasesDoNotSeeEachOthersRows) {
   EXPECT_EQ(two->receivers().value(), (std::vector<ReceiverRow>{{"a", "2"}}));
 }
 
+TEST_F(PostgresCatalogTest, TheOntologiesOfTwoKnowledgebasesAreApart) {
+  const auto one = make_postgres_catalog(*database_, "u-1");
+  const auto two = make_postgres_catalog(*database_, "u-2");
+  const auto put = [](Catalog& catalog, std::uint64_t version, const char* job) {
+    return catalog.ontology().put_pending({version, "", "m", "{}", job, {}}).value();
+  };
+  for (const std::uint64_t version : {1, 2}) {
+    EXPECT_TRUE(put(*one, version, "j-1"));
+    EXPECT_TRUE(put(*two, version, "j-2"));
+    if (version == 1) {
+      ASSERT_TRUE(two->ontology().activate(1));
+      ASSERT_TRUE(one->ontology().activate(1));
+    }
+  }
+  const auto others = two->content().value();
+  ASSERT_EQ(others.versions.size(), 2U);
+  EXPECT_EQ(others.versions.at(0).job, "j-2");
+  EXPECT_EQ(others.versions.at(0).state, "pending");
+  EXPECT_EQ(others.versions.at(1).state, "active");
+
+  ASSERT_TRUE(one->ontology().refresh(1, "[]"));
+  ASSERT_TRUE(one->ontology().drop_pending(2));
+  EXPECT_TRUE(put(*one, 2, "j-1"));
+  ASSERT_TRUE(one->ontology().activate(2));
+  EXPECT_EQ(two->content().value(), others);
+  ASSERT_TRUE(one->replace_content({}));
+  EXPECT_EQ(two->content().value(), others);
+}
+
 TEST_F(PostgresCatalogTest, EverythingLiesInOneSchemaAlsoInOneThatAnAdministratorMade) {
   PostgresClient admin(place_.admin_url);
   admin.run("ALTER DATABASE " + place_.name + " OWNER TO postgres");
@@ -52,7 +81,7 @@ TEST_F(PostgresCatalogTest, EverythingLiesInOneSchemaAlsoInOneThatAnAdministrato
                         "COLLATE \"C\") FROM pg_tables "
                         "WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"),
             "strata._strata_manifest strata.jobs strata.knowledgebases strata.nodes "
-            "strata.receivers strata.schema_version");
+            "strata.ontology_versions strata.receivers strata.schema_version");
 }
 
 }  // namespace

@@ -7,13 +7,14 @@
 #include "catalog/sqlite_database.h"
 #include "catalog/sqlite_jobs.h"
 #include "catalog/sqlite_now.h"
+#include "catalog/sqlite_ontology.h"
 
 namespace strata::catalog {
 namespace {
 
 // The types and clauses are those that SQLite and PostgreSQL both read, so that one schema serves
 // both. Never change a script that was released: add the next.
-constexpr std::array<SqlText, 2> kKbSchema = {R"sql(
+constexpr std::array<SqlText, 3> kKbSchema = {R"sql(
   CREATE TABLE _strata_manifest (
     "table" TEXT NOT NULL PRIMARY KEY,
     source TEXT NOT NULL,
@@ -47,6 +48,22 @@ constexpr std::array<SqlText, 2> kKbSchema = {R"sql(
   CREATE INDEX jobs_newest ON jobs (created);
   CREATE UNIQUE INDEX jobs_one_under_way ON jobs ((1)) WHERE state IN ('queued', 'running');
   PRAGMA user_version = 2;
+)sql",
+                                              R"sql(
+  -- Of a kb at most one is pending and one active.
+  CREATE TABLE ontology_versions (
+    version BIGINT NOT NULL PRIMARY KEY,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'active', 'retired')),
+    model_sha256 TEXT NOT NULL,
+    content TEXT NOT NULL,
+    job TEXT NOT NULL,
+    created BIGINT NOT NULL
+  );
+  CREATE UNIQUE INDEX ontology_versions_one_pending ON ontology_versions ((1))
+    WHERE state = 'pending';
+  CREATE UNIQUE INDEX ontology_versions_one_active ON ontology_versions ((1))
+    WHERE state = 'active';
+  PRAGMA user_version = 3;
 )sql"};
 
 constexpr std::array<SqlText, 2> kRootSchema = {R"sql(
@@ -110,7 +127,7 @@ Result<std::vector<ReceiverRow>> receivers_of(SqliteSession& session) {
 class SqliteCatalog final : public Catalog {
  public:
   SqliteCatalog(const std::string& path, std::chrono::milliseconds busy_wait)
-      : database_({path, kKbSchema, busy_wait}), jobs_(database_) {}
+      : database_({path, kKbSchema, busy_wait}), jobs_(database_), ontology_(database_) {}
 
   Result<void> open() { return database_.open(); }
 
@@ -140,6 +157,7 @@ class SqliteCatalog final : public Catalog {
   }
 
   Jobs& jobs() override { return jobs_; }
+  OntologyVersions& ontology() override { return ontology_; }
 
   Result<CatalogContent> content() override {
     CatalogContent content;
@@ -147,6 +165,7 @@ class SqliteCatalog final : public Catalog {
       STRATA_ASSIGN_OR_RETURN(content.manifest, manifest_of(session));
       STRATA_ASSIGN_OR_RETURN(content.receivers, receivers_of(session));
       STRATA_ASSIGN_OR_RETURN(content.jobs, SqliteJobs::all(session));
+      STRATA_ASSIGN_OR_RETURN(content.versions, SqliteOntology::all(session));
       return {};
     });
     if (!read) return read.error();
@@ -159,13 +178,15 @@ class SqliteCatalog final : public Catalog {
           session.run_script("DELETE FROM _strata_manifest; DELETE FROM receivers"));
       for (const ManifestRow& row : content.manifest) STRATA_RETURN_IF_ERROR(put(session, row));
       for (const ReceiverRow& row : content.receivers) STRATA_RETURN_IF_ERROR(put(session, row));
-      return SqliteJobs::replace_all(session, content.jobs);
+      STRATA_RETURN_IF_ERROR(SqliteJobs::replace_all(session, content.jobs));
+      return SqliteOntology::replace_all(session, content.versions);
     });
   }
 
  private:
   SqliteDatabase database_;
   SqliteJobs jobs_;
+  SqliteOntology ontology_;
 };
 
 class SqliteRootCatalog final : public RootCatalog {

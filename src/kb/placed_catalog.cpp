@@ -8,6 +8,8 @@ namespace {
 
 using catalog::Catalog;
 using catalog::Jobs;
+using catalog::OntologyVersions;
+using catalog::VersionRow;
 
 /// What `call` answers of the catalog where it is now.
 template <typename Call>
@@ -47,6 +49,40 @@ class PlacedJobs final : public Jobs {
   const PlacedCatalog& placed_;
 };
 
+class PlacedOntology final : public OntologyVersions {
+ public:
+  explicit PlacedOntology(const PlacedCatalog& placed) : placed_(placed) {}
+
+  Result<bool> put_pending(const VersionRow& row) override {
+    return there(placed_, [&row](Catalog& catalog) { return catalog.ontology().put_pending(row); });
+  }
+  Result<void> activate(std::uint64_t version) override {
+    return there(placed_,
+                 [version](Catalog& catalog) { return catalog.ontology().activate(version); });
+  }
+  Result<void> refresh(std::uint64_t version, const std::string& content) override {
+    return there(placed_, [version, &content](Catalog& catalog) {
+      return catalog.ontology().refresh(version, content);
+    });
+  }
+  Result<void> drop_pending(std::uint64_t version) override {
+    return there(placed_,
+                 [version](Catalog& catalog) { return catalog.ontology().drop_pending(version); });
+  }
+  Result<std::vector<VersionRow>> list() override {
+    return there(placed_, [](Catalog& catalog) { return catalog.ontology().list(); });
+  }
+  Result<std::optional<VersionRow>> active() override {
+    return there(placed_, [](Catalog& catalog) { return catalog.ontology().active(); });
+  }
+  Result<std::optional<VersionRow>> pending() override {
+    return there(placed_, [](Catalog& catalog) { return catalog.ontology().pending(); });
+  }
+
+ private:
+  const PlacedCatalog& placed_;
+};
+
 }  // namespace
 
 PlacedCatalog::PlacedCatalog(BackendHistory& history, std::unique_ptr<Catalog> file,
@@ -54,7 +90,8 @@ PlacedCatalog::PlacedCatalog(BackendHistory& history, std::unique_ptr<Catalog> f
     : history_(history),
       file_(std::move(file)),
       postgres_(std::move(postgres)),
-      jobs_(std::make_unique<PlacedJobs>(*this)) {}
+      jobs_(std::make_unique<PlacedJobs>(*this)),
+      ontology_(std::make_unique<PlacedOntology>(*this)) {}
 
 Catalog* PlacedCatalog::in(Backend backend) const {
   return backend == Backend::kFile ? file_.get() : postgres_.get();

@@ -29,6 +29,7 @@ class PlacedCatalog final : public catalog::Catalog {
   Result<std::vector<catalog::ReceiverRow>> receivers() override;
   Result<void> remove_stream(const std::string& stream) override;
   catalog::Jobs& jobs() override { return *jobs_; }
+  catalog::OntologyVersions& ontology() override { return *ontology_; }
   Result<catalog::CatalogContent> content() override;
   Result<void> replace_content(const catalog::CatalogContent& content) override;
 
@@ -37,6 +38,7 @@ class PlacedCatalog final : public catalog::Catalog {
   const std::unique_ptr<catalog::Catalog> file_;
   const std::unique_ptr<catalog::Catalog> postgres_;
   const std::unique_ptr<catalog::Jobs> jobs_;
+  const std::unique_ptr<catalog::OntologyVersions> ontology_;
 };
 
 }  // namespace strata::kb

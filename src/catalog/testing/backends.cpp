@@ -27,9 +27,9 @@ class SqliteBackend final : public Backend {
   std::unique_ptr<RootCatalog> root_holder() override {
     return make_sqlite_root_catalog(root_path_);
   }
-  void write_newer_schema() override { run(path_, "PRAGMA user_version = 3"); }
+  void write_newer_schema() override { run(path_, "PRAGMA user_version = 4"); }
   void write_older_schema() override {
-    run(path_, "DROP TABLE jobs; PRAGMA user_version = 1");
+    run(path_, "DROP TABLE jobs; DROP TABLE ontology_versions; PRAGMA user_version = 1");
     run(root_path_,
         "ALTER TABLE nodes DROP COLUMN version; ALTER TABLE nodes DROP COLUMN heartbeat; "
         "PRAGMA user_version = 1");
@@ -71,10 +71,11 @@ class PostgresBackend final : public Backend {
   std::unique_ptr<RootCatalog> root_holder() override {
     return make_postgres_root_catalog(database());
   }
-  void write_newer_schema() override { run("INSERT INTO strata.schema_version VALUES (3)"); }
+  void write_newer_schema() override { run("INSERT INTO strata.schema_version VALUES (4)"); }
   void write_older_schema() override {
-    run("DROP TABLE strata.jobs; ALTER TABLE strata.nodes DROP COLUMN version, "
-        "DROP COLUMN heartbeat; DELETE FROM strata.schema_version WHERE version > 1");
+    run("DROP TABLE strata.jobs; DROP TABLE strata.ontology_versions; "
+        "ALTER TABLE strata.nodes DROP COLUMN version, DROP COLUMN heartbeat; "
+        "DELETE FROM strata.schema_version WHERE version > 1");
   }
   std::string kb_tables() override {
     return run(R"sql(SELECT string_agg(table_name, ' ' ORDER BY table_name COLLATE "C")

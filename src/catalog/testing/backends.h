@@ -20,7 +20,7 @@ class Backend {
   /// One more holder of the same catalog, as another process is. Lives no longer than this.
   virtual std::unique_ptr<Catalog> holder() = 0;
   virtual std::unique_ptr<RootCatalog> root_holder() = 0;
-  /// What a newer Strata leaves: schema version 3.
+  /// What a newer Strata leaves: schema version 4.
   virtual void write_newer_schema() = 0;
   /// What the Strata before jobs left: schema version 1, with its rows.
   virtual void write_older_schema() = 0;
