@@ -32,6 +32,9 @@ enum class Code : std::uint8_t {
   kRequestTimeout,        // 408 send it again, same id
   kConflict,              // 409 something else stands under this name
   kViewDeferred,          // 409 nothing has landed yet
+  kOntologyRunning,       // 409 wait for the application that is under way
+  kBackendUnsupported,    // 409 move the kb to another backend first
+  kEmptyStream,           // 409 send rows first
   kJobRunning,            // 409 wait for the job that is under way, or cancel it
   kJobEnded,              // 409 nothing is left to stop
   kLengthRequired,        // 411

@@ -1,11 +1,13 @@
 #include "base/ids.h"
 
 #include <fmt/format.h>
+#include <openssl/evp.h>
 #include <sys/random.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <optional>
 #include <span>
 
@@ -84,6 +86,25 @@ std::string uuid_text(std::span<const std::uint8_t, 16> b) {
                      fmt::join(b.subspan(8, 2), ""), fmt::join(b.subspan(10, 6), ""));
 }
 
+/// The 16 bytes of a UUID in its 36 characters; nothing if it is none.
+std::optional<std::string> uuid_bytes(std::string_view text) {
+  constexpr std::size_t kLength = 36;
+  if (text.size() != kLength) return std::nullopt;
+  std::string bytes;
+  for (std::size_t at = 0; at < kLength;) {
+    if (at == 8 || at == 13 || at == 18 || at == 23) {
+      if (text[at++] != '-') return std::nullopt;
+      continue;
+    }
+    std::uint8_t byte = 0;
+    const char* const begin = text.data() + at;
+    if (std::from_chars(begin, begin + 2, byte, 16).ptr != begin + 2) return std::nullopt;
+    bytes += static_cast<char>(byte);
+    at += 2;
+  }
+  return bytes;
+}
+
 void fill_random(std::span<std::uint8_t> bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::getrandom(bytes.data(), bytes.size(), 0);
@@ -128,6 +149,22 @@ std::string uuid_v4() {
   b[6] = static_cast<std::uint8_t>((b[6] & 0x0fU) | 0x40U);
   b[8] = static_cast<std::uint8_t>((b[8] & 0x3fU) | 0x80U);
   return uuid_text(b);
+}
+
+Result<std::string> uuid_v5(std::string_view namespace_uuid, std::string_view name) {
+  const auto space = uuid_bytes(namespace_uuid);
+  if (!space) {
+    return make_error(Code::kBadId, fmt::format("'{}' is no UUID.", shown(namespace_uuid)));
+  }
+  const std::string hashed = *space + std::string(name);
+  std::array<std::uint8_t, 20> sha1{};  // not for secrecy: the RFC's choice of digest
+  unsigned size = 0;
+  STRATA_CHECK(EVP_Digest(hashed.data(), hashed.size(), sha1.data(), &size, EVP_sha1(), nullptr) ==
+               1);
+  STRATA_CHECK(size == sha1.size());
+  sha1[6] = static_cast<std::uint8_t>((sha1[6] & 0x0fU) | 0x50U);
+  sha1[8] = static_cast<std::uint8_t>((sha1[8] & 0x3fU) | 0x80U);
+  return uuid_text(std::span(sha1).first<16>());
 }
 
 std::string random_hex(std::size_t bytes) {

@@ -55,6 +55,9 @@ class BatchId {
 std::string uuid_v7(const Clock& clock);
 /// A random UUID (RFC 9562, version 4).
 std::string uuid_v4();
+/// The UUID of a name below `namespace_uuid` (RFC 9562, version 5): the same for the same two, on
+/// every machine. kBadId: the namespace is no UUID of 36 characters.
+Result<std::string> uuid_v5(std::string_view namespace_uuid, std::string_view name);
 /// `bytes` random bytes as lower-case hex, from the kernel.
 std::string random_hex(std::size_t bytes);
 

@@ -59,5 +59,24 @@ TEST(Uuid, VersionsAndTimeOrder) {
   EXPECT_EQ(random_hex(8).size(), 16U);
 }
 
+TEST(Uuid, Version5IsThatOfTheStandard) {
+  constexpr std::string_view kDns = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
+  // RFC 9562, appendix A.4; then Python's uuid.uuid5.
+  EXPECT_EQ(uuid_v5(kDns, "www.example.com").value(), "2ed6657d-e927-568b-95e1-2665a8aea6a2");
+  EXPECT_EQ(uuid_v5("6BA7B810-9DAD-11D1-80B4-00C04FD430C8", "").value(),
+            "4ebd0208-8328-5d69-8c44-ec50939c0967");
+}
+
+TEST(Uuid, Version5TakesNoNamespaceThatIsNoUuid) {
+  for (const std::string text :
+       {"", "6ba7b810-9dad-11d1-80b4-00c04fd430c", "6ba7b810-9dad-11d1-80b4-00c04fd430c88",
+        "6ba7b810_9dad-11d1-80b4-00c04fd430c8", "6ba7b81-09dad-11d1-80b4-00c04fd430c8",
+        "6ba7b81g-9dad-11d1-80b4-00c04fd430c8"}) {
+    const auto id = uuid_v5(text, "x");
+    ASSERT_FALSE(id) << text;
+    EXPECT_EQ(id.error().code, Code::kBadId);
+  }
+}
+
 }  // namespace
 }  // namespace strata

@@ -25,6 +25,8 @@ constexpr rlim_t kDescriptorsMax = 256;  // DuckDB holds about seven, however ma
 
 /// What DDL writes is a file of views: a few hundred KB, and a log while it is at it.
 constexpr rlim_t kDdlFileBytesMax = 1024UL * 1024 * 1024;
+/// A snapshot, or what was spilled of one statement.
+constexpr rlim_t kWorkbenchFileBytesMax = 64UL * 1024 * 1024 * 1024;
 
 // Read in signal handlers, so plain and set before the handlers are.
 std::uint64_t address_space_limit = 0;
@@ -81,6 +83,18 @@ void on_crash(int signal_number) {
   std::abort();
 }
 
+rlim_t file_bytes_max(const ProcessLimits& limits) {
+  switch (limits.use) {
+    case WorkerUse::kQueries:
+      return limits.answer_bytes;
+    case WorkerUse::kDdl:
+      return kDdlFileBytesMax;
+    case WorkerUse::kWorkbench:
+      return kWorkbenchFileBytesMax;
+  }
+  return 0;
+}
+
 void catch_crashes() {
   // A stack of its own for the handler, since a crash may be the end of the ordinary one.
   static std::array<char, 64UL * 1024> handler_stack;
@@ -107,14 +121,14 @@ void apply_process_limits(const ProcessLimits& limits) {
   static_cast<void>(::chdir("/"));
   // Rather a worker than the server.
   std::ofstream("/proc/self/oom_score_adj") << 500;
-  if (!limits.may_write) stand_back();
+  if (limits.use != WorkerUse::kDdl) stand_back();
   set_limit(RLIMIT_CORE, 0);
   set_limit(RLIMIT_NOFILE, kDescriptorsMax);
   if (!limits_address_space()) return;
   // Whatever the SQL found to write with, not a byte of it lands. The signal would kill.
   static_cast<void>(::signal(SIGXFSZ, SIG_IGN));
-  set_limit(RLIMIT_FSIZE, limits.may_write ? kDdlFileBytesMax : limits.answer_bytes);
-  if (!limits.may_write) set_soft_limit(RLIMIT_FSIZE, 0);
+  set_limit(RLIMIT_FSIZE, file_bytes_max(limits));
+  if (limits.use == WorkerUse::kQueries) set_soft_limit(RLIMIT_FSIZE, 0);
   // Every arena would reserve 64 MiB of the address space.
   static_cast<void>(::mallopt(M_ARENA_MAX, 1));
   if (std::FILE* statm = std::fopen("/proc/self/statm", "re"); statm != nullptr) {

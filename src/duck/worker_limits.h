@@ -13,16 +13,23 @@ inline constexpr int kExitOutOfMemory = 86;
 /// Whether this build can live under an address space limit: sanitizers reserve terabytes.
 bool limits_address_space();
 
+/// What a worker is for, and so what it may write.
+enum class WorkerUse : std::uint8_t {
+  kQueries,    // readers' SQL: no file but while WritingAllowed lives
+  kDdl,        // the file of views, once
+  kWorkbench,  // a job's files
+};
+
 struct ProcessLimits {
   std::uint64_t address_space_bytes = 0;
-  bool may_write = false;
-  std::uint64_t answer_bytes = 0;  // without may_write: the most that WritingAllowed allows
+  WorkerUse use = WorkerUse::kQueries;
+  std::uint64_t answer_bytes = 0;  // of kQueries: the most that WritingAllowed allows
 };
 
 /// Before DuckDB is opened: address space, core files, descriptors, writing to files at all; dies
-/// with the thread that started it; the kernel's first choice when memory runs out; a query stands
-/// back for the processor and the disk, DDL does not, because a first landing waits for it. Turns a
-/// death near the address space limit (a crash on an allocation that failed) into kExitOutOfMemory.
+/// with the thread that started it; the kernel's first choice when memory runs out; stands back for
+/// the processor and the disk, but for DDL, because a first landing waits for it. Turns a death
+/// near the address space limit (a crash on an allocation that failed) into kExitOutOfMemory.
 void apply_process_limits(const ProcessLimits& limits);
 
 /// While one lives, this process writes up to ProcessLimits::answer_bytes into a file that is open

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "duck/answer_file.h"
+#include "duck/workbench_session.h"
 #include "duck/worker_limits.h"
 #include "duck/worker_pool.h"
 #include "duck/worker_sandbox.h"
@@ -34,18 +35,28 @@ bool is_socket(int descriptor) {
   return ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
 }
 
+std::vector<std::string> folders_to_read(const SetUpRequest& set_up) {
+  switch (set_up.use) {
+    case WorkerUse::kQueries:
+      return readable_folders(set_up.kb_folder);
+    case WorkerUse::kDdl:
+    case WorkerUse::kWorkbench:
+      return table_folders(set_up.kb_folder);
+  }
+  return {};
+}
+
 SandboxRules sandbox_rules(const SetUpRequest& set_up) {
-  return {.readable_folders = set_up.may_write ? std::vector{streams_folder(set_up.kb_folder)}
-                                               : readable_folders(set_up.kb_folder),
+  return {.readable_folders = folders_to_read(set_up),
           .listed_path = set_up.kb_folder,
-          .writable_folder = set_up.may_write ? set_up.writable_folder : std::string()};
+          .writable_folder = set_up.writable_folder};
 }
 
 /// Rights go by what a path leads to now: a worker that came before the generations would be
 /// refused them for life, so it ends, and the next one is asked.
 Result<void> check_generations(const SetUpRequest& set_up) {
   std::error_code ignored;
-  if (set_up.may_write ||
+  if (set_up.use != WorkerUse::kQueries ||
       std::filesystem::is_directory(set_up.kb_folder + "/generations", ignored)) {
     return {};
   }
@@ -138,9 +149,13 @@ Result<void> serve() {
   STRATA_ASSIGN_OR_RETURN(const SetUpRequest set_up, decode_set_up(first.payload));
   if (first.kind != FrameKind::kSetUp) return make_error(Code::kInternal, "set-up comes first");
   apply_process_limits({.address_space_bytes = set_up.address_space_bytes,
-                        .may_write = set_up.may_write,
+                        .use = set_up.use,
                         .answer_bytes = set_up.memory_bytes});
   allow_cpu_time(kCpuTimePerRequest);
+  if (set_up.use == WorkerUse::kWorkbench) {
+    STRATA_RETURN_IF_ERROR(enter_sandbox(sandbox_rules(set_up)));
+    return serve_workbench(kSocket, set_up);
+  }
   STRATA_RETURN_IF_ERROR(check_generations(set_up));
   STRATA_ASSIGN_OR_RETURN(AnswerFile answer_file, AnswerFile::make());
   STRATA_RETURN_IF_ERROR(enter_sandbox(sandbox_rules(set_up)));
@@ -151,7 +166,7 @@ Result<void> serve() {
   for (;;) {
     STRATA_ASSIGN_OR_RETURN(const Frame frame, receive_frame(kSocket, {}));
     allow_cpu_time(kCpuTimePerRequest);
-    if (set_up.may_write) {
+    if (set_up.use == WorkerUse::kDdl) {
       // One job in a life: what may write a file never runs a reader's SQL.
       if (frame.kind == FrameKind::kDdl) return answer_ddl(*session, frame);
       return make_error(Code::kInternal, "this worker runs DDL only");

@@ -18,6 +18,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "duck/process_workbench.h"
 #include "duck/worker_error.h"
 #include "duck/worker_process.h"
 #include "duck/worker_wire.h"
@@ -43,12 +44,9 @@ constexpr milliseconds kEndPatience{1'000};
 constexpr std::size_t kDrainBytesMax = 256UL * 1024;
 constexpr milliseconds kDrainDeadline{100};
 
-// The reasons of strata_worker_deaths_total.
-constexpr std::string_view kTimeoutReason = "timeout";
-constexpr std::string_view kOutOfMemoryReason = "out_of_memory";
-constexpr std::string_view kKilledReason = "killed";
-constexpr std::string_view kCrashedReason = "crashed";
-constexpr std::string_view kSpawnFailedReason = "spawn_failed";
+/// Of a workbench's address space: what the engine may use, and as much again for what it does not
+/// count, and for itself.
+constexpr std::uint64_t kWorkbenchAddressSpaceExtra = 2ULL * 1024 * 1024 * 1024;
 
 SteadyTime now() { return SystemClock().steady(); }
 
@@ -122,6 +120,7 @@ class Pool final : public WorkerPool {
   Result<std::unique_ptr<RunningQuery>> query(const QuerySpec& spec) override;
   Result<void> run_ddl(const DdlSpec& spec) override;
   Result<std::vector<View>> views(const Source& source) override;
+  Result<std::unique_ptr<Workbench>> open_workbench(const WorkbenchSpec& spec) override;
   std::map<std::string, std::uint64_t> deaths() const override;
   void forget(const std::string& kb_folder) override;
   void stop() override { spawner_.stop(); }
@@ -138,7 +137,7 @@ class Pool final : public WorkerPool {
  private:
   Result<Worker> acquire(const std::string& kb_folder, const Patience& patience);
   Result<void> wait_for_place(std::unique_lock<std::mutex>& lock, const Patience& patience);
-  Result<std::unique_ptr<WorkerProcess>> start_process(SetUpRequest set_up);
+  Result<std::unique_ptr<WorkerProcess>> start_process(const SetUpRequest& set_up);
   Result<void> check_sandbox() const;
   bool has_place() const { return !idle_.empty() || live_ < options_.workers_max; }
   std::uint64_t forgettings() const;
@@ -254,7 +253,9 @@ Result<Worker> Pool::acquire(const std::string& kb_folder, const Patience& patie
   known.reset();
   replaced.reset();
   Worker worker{.process = nullptr, .kb_folder = kb_folder, .bound = forgettings()};
-  auto process = start_process({.kb_folder = kb_folder});
+  auto process = start_process({.kb_folder = kb_folder,
+                                .memory_bytes = options_.memory_bytes,
+                                .address_space_bytes = options_.address_space_bytes});
   if (!process) {
     discard(std::move(worker), {});
     return process.error();
@@ -263,14 +264,12 @@ Result<Worker> Pool::acquire(const std::string& kb_folder, const Patience& patie
   return worker;
 }
 
-Result<std::unique_ptr<WorkerProcess>> Pool::start_process(SetUpRequest set_up) {
+Result<std::unique_ptr<WorkerProcess>> Pool::start_process(const SetUpRequest& set_up) {
   auto process = spawner_.spawn();
   if (!process) {
     count_death(kSpawnFailedReason);
     return process;
   }
-  set_up.memory_bytes = options_.memory_bytes;
-  set_up.address_space_bytes = options_.address_space_bytes;
   const auto greeted =
       exchange_nothing(**process, FrameKind::kSetUp, encode(set_up), now() + kStartDeadline);
   if (!greeted) {
@@ -464,9 +463,12 @@ Result<std::vector<View>> Pool::views(const Source& source) {
 
 Result<void> Pool::run_ddl(const DdlSpec& spec) {
   const auto folder = std::filesystem::path(spec.database_file).parent_path();
-  STRATA_ASSIGN_OR_RETURN(const auto process, start_process({.may_write = true,
-                                                             .kb_folder = spec.kb_folder,
-                                                             .writable_folder = folder.string()}));
+  STRATA_ASSIGN_OR_RETURN(const auto process,
+                          start_process({.use = WorkerUse::kDdl,
+                                         .kb_folder = spec.kb_folder,
+                                         .writable_folder = folder.string(),
+                                         .memory_bytes = options_.memory_bytes,
+                                         .address_space_bytes = options_.address_space_bytes}));
   DdlRequest request{
       .kb_folder = spec.kb_folder, .database_file = spec.database_file, .statements = {}};
   for (const Sql& statement : spec.statements) request.statements.push_back(statement.str());
@@ -495,6 +497,18 @@ Result<void> Pool::run_ddl(const DdlSpec& spec) {
   return make_error(Code::kBusy,
                     "the views of this knowledgebase could not be written: the worker ended",
                     frame ? "an answer of no kind" : frame.error().detail);
+}
+
+Result<std::unique_ptr<Workbench>> Pool::open_workbench(const WorkbenchSpec& spec) {
+  STRATA_ASSIGN_OR_RETURN(
+      auto process,
+      start_process({.use = WorkerUse::kWorkbench,
+                     .kb_folder = spec.kb_folder,
+                     .writable_folder = spec.write_folder,
+                     .memory_bytes = spec.memory_bytes,
+                     .address_space_bytes = 2 * spec.memory_bytes + kWorkbenchAddressSpaceExtra}));
+  return make_workbench(std::move(process), spec.cancel,
+                        [this](std::string_view reason) { count_death(reason); });
 }
 
 // --- One answer ---------------------------------------------------------------------------------

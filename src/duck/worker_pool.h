@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "duck/sql.h"
+#include "duck/workbench.h"
 #include "duck/worker_sandbox.h"
 
 /// SQL runs in worker processes (`strata worker`), started by posix_spawn, kept warm, bound to one
@@ -114,6 +115,9 @@ class WorkerPool {
   /// In a worker of its own, which ends afterwards and may write in the folder of `database_file`
   /// only.
   virtual Result<void> run_ddl(const DdlSpec& spec) = 0;
+  /// A worker of a job's own, beside the places that queries wait for. kBusy: none could be
+  /// started.
+  virtual Result<std::unique_ptr<Workbench>> open_workbench(const WorkbenchSpec& spec) = 0;
   /// The views a generation holds.
   virtual Result<std::vector<View>> views(const Source& source) = 0;
 

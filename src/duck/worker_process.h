@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/error.h"
@@ -26,6 +27,13 @@ enum class Ending : std::uint8_t {
   kCpuTime,      // the kernel, over its CPU time
   kCrashed,      // anything else
 };
+
+/// Why workers died: the labels of strata_worker_deaths_total.
+inline constexpr std::string_view kTimeoutReason = "timeout";
+inline constexpr std::string_view kOutOfMemoryReason = "out_of_memory";
+inline constexpr std::string_view kKilledReason = "killed";
+inline constexpr std::string_view kCrashedReason = "crashed";
+inline constexpr std::string_view kSpawnFailedReason = "spawn_failed";
 
 /// One child process and our end of its socket. No zombie and no orphan: whoever drops this has
 /// ended and reaped the process. One thread at a time.

@@ -20,6 +20,7 @@
 #include "duck/render.h"
 #include "duck/sql.h"
 #include "duck/worker_gate.h"
+#include "duck/worker_host.h"
 #include "duck/worker_limits.h"
 #include "duck/worker_manifest.h"
 
@@ -28,14 +29,6 @@ namespace {
 
 /// Rows rendered between two looks at the deadline.
 constexpr std::uint64_t kRowsPerLook = 256;
-
-Result<Connection> connect(const Database& database) {
-  Connection connection;
-  if (duckdb_connect(database.get(), connection.out()) == DuckDBError) {
-    return make_error(Code::kInternal, "the query engine could not be opened", "connect");
-  }
-  return connection;
-}
 
 bool is_missing_or_empty(const std::string& file) {
   std::error_code error;
@@ -46,46 +39,6 @@ bool is_missing_or_empty(const std::string& file) {
 /// So that names without a catalog are the generation's. Per connection.
 Result<void> use_catalog(duckdb_connection connection) {
   return run(connection, Sql("USE ").ident(kCatalogName));
-}
-
-#ifdef __SANITIZE_THREAD__
-// The engine is not instrumented: what its threads do among themselves looks like races.
-constexpr const char* kEngineThreads = "1";
-#else
-constexpr const char* kEngineThreads = "2";
-#endif
-
-Result<Database> open_host(std::uint64_t memory_bytes) {
-  Config config;
-  if (duckdb_create_config(config.out()) == DuckDBError) {
-    return make_error(Code::kInternal, "the query engine could not be opened", "config");
-  }
-  // temp_directory empty: nothing is spilled to disk. External files uncached: they never change,
-  // and the cache's notion of unchanged is coarse (duckdb-facts.md C5).
-  const std::string memory = fmt::format("{}B", memory_bytes);
-  const std::array<std::array<const char*, 2>, 7> settings = {{
-      {"threads", kEngineThreads},
-      {"memory_limit", memory.c_str()},
-      {"temp_directory", ""},
-      {"autoload_known_extensions", "false"},
-      {"autoinstall_known_extensions", "false"},
-      {"allow_community_extensions", "false"},
-      {"enable_external_file_cache", "false"},
-  }};
-  for (const auto& [name, value] : settings) {
-    if (duckdb_set_config(config.get(), name, value) == DuckDBError) {
-      return make_error(Code::kInternal, "the query engine could not be opened", name);
-    }
-  }
-  Database database;
-  char* why = nullptr;
-  if (duckdb_open_ext(":memory:", database.out(), config.get(), &why) == DuckDBError) {
-    Error error = make_error(Code::kInternal, "the query engine could not be opened",
-                             why == nullptr ? "" : why);
-    duckdb_free(why);
-    return error;
-  }
-  return database;
 }
 
 /// A name that the engine may have made of another: `a_1` beside `a`.
@@ -146,39 +99,26 @@ Error ddl_failure(const std::string& duckdb_text, const DdlRequest& request) {
 
 }  // namespace
 
-std::string streams_folder(const std::string& kb_folder) { return kb_folder + "/strata/streams/"; }
+std::vector<std::string> table_folders(const std::string& kb_folder) {
+  return {kb_folder + "/strata/streams/", kb_folder + "/strata/snapshots/",
+          kb_folder + "/strata/ontology/"};
+}
 
 std::vector<std::string> readable_folders(const std::string& kb_folder) {
-  return {streams_folder(kb_folder), kb_folder + "/generations/", kb_folder + "/strata/snapshots/",
-          kb_folder + "/strata/ontology/"};
+  std::vector<std::string> folders = table_folders(kb_folder);
+  folders.push_back(kb_folder + "/generations/");
+  return folders;
 }
 
 Result<std::unique_ptr<WorkerSession>> WorkerSession::open(std::uint64_t memory_bytes,
                                                            AnswerFile answer_file) {
   auto session =
       std::unique_ptr<WorkerSession>(new WorkerSession(memory_bytes, std::move(answer_file)));
-  STRATA_ASSIGN_OR_RETURN(session->database_, open_host(memory_bytes));
+  STRATA_ASSIGN_OR_RETURN(session->database_, open_host({.memory_bytes = memory_bytes}));
   STRATA_ASSIGN_OR_RETURN(session->own_, connect(session->database_));
   STRATA_RETURN_IF_ERROR(run(session->own_.get(), Sql("SET GLOBAL TimeZone='UTC'")));
   STRATA_RETURN_IF_ERROR(session->parquet_.register_with(session->own_.get()));
   return session;
-}
-
-Result<void> WorkerSession::lock_down(const std::vector<std::string>& folders) {
-  Sql allow("SET allowed_directories=[");
-  for (std::size_t index = 0; index < folders.size(); ++index) {
-    if (index != 0) allow.raw(", ");
-    // DuckDB compares a glob's text, not what it stands for: the view's escaped spelling of the
-    // folder is allowed beside the plain one.
-    allow.literal(folders[index]).raw(", ").glob(folders[index], "");
-  }
-  allow.raw("]");
-  STRATA_RETURN_IF_ERROR(
-      run(own_.get(), Sql("SET allowed_paths=[").literal(answer_file_.path()).raw("]")));
-  // In this order: each makes the one before it final (duckdb-facts.md J1).
-  STRATA_RETURN_IF_ERROR(run(own_.get(), allow));
-  STRATA_RETURN_IF_ERROR(run(own_.get(), Sql("SET enable_external_access=false")));
-  return run(own_.get(), Sql("SET lock_configuration=true"));
 }
 
 Result<void> WorkerSession::detach() {
@@ -218,7 +158,8 @@ Result<void> WorkerSession::attach(const std::string& generation_file) {
 Result<void> WorkerSession::bind(const Source& source) {
   if (kb_folder_.empty()) {
     // Locked down before anything is attached: later generations take the same way as the first.
-    STRATA_RETURN_IF_ERROR(lock_down(readable_folders(source.kb_folder)));
+    STRATA_RETURN_IF_ERROR(
+        lock_down(own_.get(), readable_folders(source.kb_folder), answer_file_.path()));
     kb_folder_ = source.kb_folder;
   }
   if (kb_folder_ != source.kb_folder) {
@@ -470,8 +411,9 @@ Result<std::vector<View>> WorkerSession::views(const Source& source) {
 
 Result<void> WorkerSession::run_ddl(const DdlRequest& request) {
   const std::filesystem::path file(request.database_file);
-  STRATA_RETURN_IF_ERROR(
-      lock_down({streams_folder(request.kb_folder), file.parent_path().string() + "/"}));
+  std::vector<std::string> folders = table_folders(request.kb_folder);
+  folders.push_back(file.parent_path().string() + "/");
+  STRATA_RETURN_IF_ERROR(lock_down(own_.get(), folders, answer_file_.path()));
   const Sql attach_sql =
       Sql("ATTACH ").literal(request.database_file).raw(" AS ").ident(kCatalogName);
   if (const auto attached = run(own_.get(), attach_sql); !attached) {

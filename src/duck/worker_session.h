@@ -32,8 +32,8 @@ struct QueryAnswer {
   std::uint64_t file_bytes = 0;  // behind the pieces: so much of the session's answer file
 };
 
-/// What DDL may read of a kb, and what a query may, each with a `/` at its end.
-std::string streams_folder(const std::string& kb_folder);
+/// What DDL and a workbench may read of a kb, and what a query may, each with a `/` at its end.
+std::vector<std::string> table_folders(const std::string& kb_folder);
 std::vector<std::string> readable_folders(const std::string& kb_folder);
 
 /// One `:memory:` host instance in a worker process. It is bound to one kb by its first request
@@ -63,7 +63,6 @@ class WorkerSession {
       : memory_bytes_(memory_bytes), answer_file_(std::move(answer_file)) {}
 
   Result<void> bind(const Source& source);
-  Result<void> lock_down(const std::vector<std::string>& folders);
   Result<void> attach(const std::string& generation_file);
   Result<void> detach();
 

@@ -24,8 +24,7 @@ void fill_without_a_way_out() noexcept {
 
 /// For worker_limits_test.cpp: lives under a worker's limits and dies as told.
 int die(std::string_view how) {
-  strata::duck::apply_process_limits(
-      {.address_space_bytes = 256UL * 1024 * 1024, .may_write = false});
+  strata::duck::apply_process_limits({.address_space_bytes = 256UL * 1024 * 1024});
   std::vector<std::vector<char>> held;
   if (how == "terminate") fill_without_a_way_out();
   if (how == "crash-full") {

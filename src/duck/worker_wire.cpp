@@ -162,7 +162,7 @@ Result<Value> checked(const Decoder& decoder, Value value, const char* what) {
 bool is_workers_code(Code code) {
   constexpr std::array kCodes = {Code::kSqlError,    Code::kSqlRefused, Code::kUnknownTable,
                                  Code::kOutOfMemory, Code::kTimeout,    Code::kNotFound,
-                                 Code::kIo,          Code::kInternal};
+                                 Code::kDiskFull,    Code::kIo,         Code::kInternal};
   return std::ranges::find(kCodes, code) != kCodes.end();
 }
 
@@ -197,7 +197,7 @@ Result<Frame> receive_frame(int socket, Deadline deadline) {
 
 std::string encode(const SetUpRequest& request) {
   return Encoder()
-      .number(request.may_write ? 1 : 0)
+      .number(static_cast<std::uint64_t>(request.use))
       .text(request.kb_folder)
       .text(request.writable_folder)
       .number(request.memory_bytes)
@@ -233,6 +233,15 @@ std::string encode(const DdlRequest& request) {
       .take();
 }
 
+std::string encode(const StepRequest& request) {
+  return Encoder()
+      .text(request.sql)
+      .number(request.wants_rows ? 1 : 0)
+      .number(request.rows_max)
+      .number(request.timeout_ms)
+      .take();
+}
+
 std::string encode(const Error& error) {
   return Encoder()
       .number(static_cast<std::uint64_t>(error.code))
@@ -255,12 +264,24 @@ std::string encode(const std::vector<View>& views) {
   return encoder.take();
 }
 
+std::string encode(const std::vector<TextRow>& rows) {
+  Encoder encoder;
+  encoder.number(rows.size());
+  for (const TextRow& row : rows) {
+    encoder.number(row.size());
+    for (const auto& cell : row) encoder.number(cell ? 1 : 0).text(cell.value_or(""));
+  }
+  return encoder.take();
+}
+
 std::string encode(const AnswerEnd& end) { return Encoder().number(end.worn ? 1 : 0).take(); }
 
 Result<SetUpRequest> decode_set_up(std::string_view payload) {
   Decoder decoder(payload);
   SetUpRequest request;
-  request.may_write = decoder.number() != 0;
+  const std::uint64_t use = decoder.number();
+  if (use > static_cast<std::uint64_t>(WorkerUse::kWorkbench)) return nonsense("set-up");
+  request.use = static_cast<WorkerUse>(use);
   request.kb_folder = decoder.text();
   request.writable_folder = decoder.text();
   request.memory_bytes = decoder.number();
@@ -308,6 +329,16 @@ Result<DdlRequest> decode_ddl(std::string_view payload) {
   return checked(decoder, std::move(request), "ddl");
 }
 
+Result<StepRequest> decode_step(std::string_view payload) {
+  Decoder decoder(payload);
+  StepRequest request;
+  request.sql = decoder.text();
+  request.wants_rows = decoder.number() != 0;
+  request.rows_max = decoder.number();
+  request.timeout_ms = decoder.number();
+  return checked(decoder, std::move(request), "step");
+}
+
 Error decode_error(std::string_view payload) {
   Decoder decoder(payload);
   const std::uint64_t code = decoder.number();
@@ -344,6 +375,20 @@ Result<std::vector<View>> decode_views(std::string_view payload) {
     view.sql = decoder.text();
   }
   return checked(decoder, std::move(views), "views");
+}
+
+Result<std::vector<TextRow>> decode_text_rows(std::string_view payload) {
+  Decoder decoder(payload);
+  std::vector<TextRow> rows(decoder.count(1));
+  for (TextRow& row : rows) {
+    row.resize(decoder.count(2));
+    for (auto& cell : row) {
+      const bool is_null = decoder.number() == 0;
+      std::string text = decoder.text();
+      if (!is_null) cell = std::move(text);
+    }
+  }
+  return checked(decoder, std::move(rows), "rows");
 }
 
 Result<AnswerEnd> decode_end(std::string_view payload) {

@@ -9,6 +9,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "duck/workbench.h"
+#include "duck/worker_limits.h"
 #include "duck/worker_pool.h"
 
 /// What the server and a worker say to each other over their socket: frames of a four-byte length,
@@ -24,7 +26,8 @@ enum class FrameKind : std::uint8_t {
   kQuery,
   kViews,
   kDdl,
-  // Worker to server: one of the next four, rows after a head, then an end.
+  kStep,
+  // Worker to server: one of the next four, rows after a head or alone, then an end.
   kError,
   kHead,
   kViewList,
@@ -53,9 +56,9 @@ Result<Frame> receive_frame(int socket, Deadline deadline);
 /// What a worker is for, whole before it opens its engine: the kernel's rules are made of it, and
 /// hold for the threads only that are made after them.
 struct SetUpRequest {
-  bool may_write = false;  // this worker runs DDL, and nothing else
+  WorkerUse use = WorkerUse::kQueries;
   std::string kb_folder;
-  std::string writable_folder;  // with may_write: the one of the private copy
+  std::string writable_folder;  // but for kQueries: the one of the private copy, or of the job
   std::uint64_t memory_bytes = 0;
   std::uint64_t address_space_bytes = 0;
 };
@@ -75,6 +78,17 @@ struct DdlRequest {
   std::vector<std::string> statements;
 };
 
+/// One statement of a workbench.
+struct StepRequest {
+  std::string sql;
+  bool wants_rows = false;
+  std::uint64_t rows_max = 0;
+  std::uint64_t timeout_ms = 0;
+};
+
+/// What the rows of one step take at most, encoded.
+inline constexpr std::size_t kTextRowsBytesMax = 16UL * 1024 * 1024;
+
 /// `worn`: this worker is to be ended rather than used again.
 struct AnswerEnd {
   bool worn = false;
@@ -84,9 +98,11 @@ std::string encode(const SetUpRequest& request);
 std::string encode(const QueryRequest& request);
 std::string encode(const Source& source);
 std::string encode(const DdlRequest& request);
+std::string encode(const StepRequest& request);
 std::string encode(const Error& error);
 std::string encode(const QueryHead& head);
 std::string encode(const std::vector<View>& views);
+std::string encode(const std::vector<TextRow>& rows);
 std::string encode(const AnswerEnd& end);
 
 /// kInternal: the payload is not one of these.
@@ -94,10 +110,12 @@ Result<SetUpRequest> decode_set_up(std::string_view payload);
 Result<QueryRequest> decode_query(std::string_view payload);
 Result<Source> decode_source(std::string_view payload);
 Result<DdlRequest> decode_ddl(std::string_view payload);
+Result<StepRequest> decode_step(std::string_view payload);
 /// Only codes a worker may answer; another one, and what does not decode, becomes kInternal.
 Error decode_error(std::string_view payload);
 Result<QueryHead> decode_head(std::string_view payload);
 Result<std::vector<View>> decode_views(std::string_view payload);
+Result<std::vector<TextRow>> decode_text_rows(std::string_view payload);
 Result<AnswerEnd> decode_end(std::string_view payload);
 
 }  // namespace strata::duck

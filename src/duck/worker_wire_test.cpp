@@ -124,6 +124,24 @@ TEST(WorkerMessageTest, MessagesSurviveTheWay) {
   EXPECT_EQ(ddl_back->database_file, "/kb/staging/x");
   EXPECT_EQ(ddl_back->statements, (std::vector<std::string>{"A", "B"}));
 
+  const auto set_up_back =
+      decode_set_up(encode(SetUpRequest{WorkerUse::kWorkbench, "/kb", "/kb/staging/x", 1, 2}));
+  ASSERT_TRUE(set_up_back);
+  EXPECT_EQ(set_up_back->use, WorkerUse::kWorkbench);
+  EXPECT_EQ(set_up_back->writable_folder, "/kb/staging/x");
+  EXPECT_EQ(set_up_back->memory_bytes, 1U);
+  EXPECT_EQ(set_up_back->address_space_bytes, 2U);
+
+  const auto step_back = decode_step(encode(StepRequest{"SELECT 1", true, 3, 4}));
+  ASSERT_TRUE(step_back);
+  EXPECT_EQ(step_back->sql, "SELECT 1");
+  EXPECT_TRUE(step_back->wants_rows);
+  EXPECT_EQ(step_back->rows_max, 3U);
+  EXPECT_EQ(step_back->timeout_ms, 4U);
+
+  const std::vector<TextRow> rows = {{"a", std::nullopt, ""}, {}};
+  EXPECT_EQ(decode_text_rows(encode(rows)).value(), rows);
+
   const auto views_back = decode_views(encode(std::vector<View>{{"s", "v", "CREATE VIEW"}}));
   ASSERT_TRUE(views_back);
   ASSERT_EQ(views_back->size(), 1U);
@@ -142,6 +160,10 @@ TEST(WorkerMessageTest, EveryCutAndEveryAdditionIsNoticed) {
     EXPECT_FALSE(decode_head(std::string_view(whole).substr(0, length))) << length;
   }
   EXPECT_FALSE(decode_head(whole + "x"));
+  const std::string rows = encode(std::vector<TextRow>{{"a", std::nullopt}, {"b"}});
+  for (std::size_t length = 0; length < rows.size(); ++length) {
+    EXPECT_FALSE(decode_text_rows(std::string_view(rows).substr(0, length))) << length;
+  }
   // A count far beyond what could follow must not be allocated.
   EXPECT_FALSE(decode_views(std::string("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x0F", 8)));
 }

@@ -3,15 +3,12 @@
 #include <string>
 
 namespace strata::duck {
-namespace {
 
 bool is_disk_full(std::string_view text) {
   // strerror(ENOSPC) and strerror(EDQUOT): DuckDB passes on the text only, not errno.
   return text.find("No space left on device") != std::string_view::npos ||
          text.find("Disk quota exceeded") != std::string_view::npos;
 }
-
-}  // namespace
 
 Error write_error(duckdb_error_type type, std::string_view text) {
   std::string detail(text);

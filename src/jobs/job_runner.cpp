@@ -18,7 +18,7 @@ struct JobRunner::Running {
   const std::string id;
   const JobRequest request;
   const Work work;
-  JobProgress progress;
+  JobProgress progress{id};
   bool is_gone() const { return request.is_gone && request.is_gone(); }
 
   std::atomic<bool> cancel_asked = false;

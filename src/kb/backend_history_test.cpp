@@ -101,6 +101,21 @@ TEST_F(BackendHistoryTest, TheCatalogIsLookedForAtEachCall) {
   EXPECT_EQ(refused.error().message,
             "This knowledgebase's catalog is in PostgreSQL, and this node was started without "
             "--postgres: name it there.");
+  catalog::OntologyVersions& ontology = placed.ontology();
+  const auto active_content = [](catalog::Catalog& catalog) {
+    return catalog.ontology().active().value().value().content;
+  };
+  ASSERT_TRUE(ontology.put_pending({1, "", "m1", "{}", "j1", {}}).value());
+  ASSERT_OK(ontology.activate(1));
+  ASSERT_OK(ontology.refresh(1, "[1]"));
+  EXPECT_EQ(active_content(*in("postgres")), "[1]");
+  EXPECT_EQ(active_content(placed), "[1]");
+  ASSERT_TRUE(ontology.put_pending({2, "", "m2", "{}", "j2", {}}).value());
+  EXPECT_EQ(ontology.pending().value().value().version, 2U);
+  EXPECT_EQ(ontology.list().value().size(), 2U);
+  ASSERT_OK(ontology.drop_pending(2));
+  EXPECT_EQ(in("postgres")->ontology().list().value().size(), 1U);
+  EXPECT_TRUE(in("file")->ontology().list().value().empty());
   ASSERT_OK(placed.remove_stream("s"));
   EXPECT_TRUE(in("postgres")->manifest()->empty());
   EXPECT_EQ(in("file")->manifest().value(), std::vector{before});

@@ -119,7 +119,9 @@ class FileKnowledgebase final : public Knowledgebase {
             catalog::make_sqlite_catalog(fmt::format("{}/{}", folders_.kb->path(), kCatalogFile)),
             make_postgres_catalog(services.root, identity_.uuid)),
         lock_(make_lock(services, identity_, *folders_.kb)),
-        generations_(std::move(generations)) {}
+        generations_(std::move(generations)),
+        table_files_(make_table_files(
+            {.fs = services.fs, .kb_folder = *folders_.kb, .process = services.root.process()})) {}
 
   const KbId& id() const override { return id_; }
   const std::string& uuid() const override { return identity_.uuid; }
@@ -180,6 +182,7 @@ class FileKnowledgebase final : public Knowledgebase {
   }
   lock::KbLock& lock() override { return *lock_; }
   Generations& generations() override { return *generations_; }
+  TableFiles& table_files() override { return *table_files_; }
 
  private:
   const KbId id_;
@@ -192,6 +195,7 @@ class FileKnowledgebase final : public Knowledgebase {
   PlacedCatalog catalog_;
   const std::unique_ptr<lock::KbLock> lock_;
   const std::unique_ptr<Generations> generations_;
+  const std::unique_ptr<TableFiles> table_files_;
 };
 
 class FileKnowledgebases final : public Knowledgebases {

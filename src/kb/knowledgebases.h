@@ -16,6 +16,7 @@
 #include "kb/generations.h"
 #include "kb/migration_progress.h"
 #include "kb/root.h"
+#include "kb/table_files.h"
 #include "lock/kb_lock.h"
 
 namespace strata::kb {
@@ -60,6 +61,7 @@ class Knowledgebase {
                                const MigrationProgress& progress) = 0;
   virtual lock::KbLock& lock() = 0;
   virtual Generations& generations() = 0;
+  virtual TableFiles& table_files() = 0;
 };
 
 /// Everything a Knowledgebases borrows; all of it outlives it.

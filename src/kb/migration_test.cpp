@@ -46,6 +46,7 @@ class MemoryCatalog final : public catalog::Catalog {
   Result<std::vector<catalog::ReceiverRow>> receivers() override { return unused(); }
   Result<void> remove_stream(const std::string&) override { return unused(); }
   catalog::Jobs& jobs() override { STRATA_CHECK(false); }
+  catalog::OntologyVersions& ontology() override { STRATA_CHECK(false); }
 
  private:
   static Error unused() { return make_error(Code::kInternal, "not a migration's"); }

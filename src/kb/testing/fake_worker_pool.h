@@ -25,6 +25,8 @@ class FakeWorkerPool final : public duck::WorkerPool {
   std::function<Result<void>(const duck::DdlSpec&)> on_ddl;
   /// Answers every query.
   std::function<Result<std::unique_ptr<duck::RunningQuery>>(const duck::QuerySpec&)> on_query;
+  /// Answers every open_workbench.
+  std::function<Result<std::unique_ptr<duck::Workbench>>(const duck::WorkbenchSpec&)> on_workbench;
   /// Whether run_ddl leaves a .wal beside the file.
   bool leave_wal = false;
 
@@ -33,6 +35,10 @@ class FakeWorkerPool final : public duck::WorkerPool {
 
   Result<std::unique_ptr<duck::RunningQuery>> query(const duck::QuerySpec& spec) override;
   Result<void> run_ddl(const duck::DdlSpec& spec) override;
+  Result<std::unique_ptr<duck::Workbench>> open_workbench(
+      const duck::WorkbenchSpec& spec) override {
+    return on_workbench(spec);
+  }
   Result<std::vector<duck::View>> views(const duck::Source& source) override;
   std::map<std::string, std::uint64_t> deaths() const override { return {}; }
   void forget(const std::string&) override {}
