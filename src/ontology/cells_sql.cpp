@@ -1,0 +1,127 @@
+#include "ontology/cells_sql.h"
+
+#include <cstddef>
+
+namespace strata::ontology {
+namespace {
+
+duck::Sql number_of(CellKind kind) { return duck::Sql().number(static_cast<std::uint64_t>(kind)); }
+
+/// A cell that the pattern matches whole is of the kind if the cast, spelled around it, says so (no
+/// spelling: none is needed), else text.
+struct Gate {
+  duck::Sql::Text pattern;
+  duck::Sql::Text cast_before;
+  duck::Sql::Text cast_after;
+  CellKind kind;
+};
+
+void append_gate(duck::Sql& sql, const duck::Sql& cell, const Gate& gate) {
+  sql.raw(" WHEN regexp_full_match(").append(cell).raw(", ").raw(gate.pattern).raw(") THEN ");
+  if (gate.cast_before.text.empty()) {
+    sql.append(number_of(gate.kind));
+    return;
+  }
+  sql.raw("CASE WHEN ").raw(gate.cast_before).append(cell).raw(gate.cast_after).raw(" THEN ");
+  sql.append(number_of(gate.kind)).raw(" ELSE ").append(number_of(CellKind::kText)).raw(" END");
+}
+
+}  // namespace
+
+duck::Sql normalised(const duck::Sql& cell) {
+  duck::Sql trimmed("trim(");
+  trimmed.append(cell).raw(", ' \t\r\n')");
+  // The length first: longer text is not looked at again.
+  duck::Sql sql("CASE WHEN strlen(");
+  sql.append(trimmed)
+      .raw(") <= 4 AND lower(")
+      .append(trimmed)
+      .raw(") IN ('', 'null', 'none', 'n/a', 'na', 'nan', '-', '--', 'nil') THEN NULL ELSE ")
+      .append(trimmed)
+      .raw(" END");
+  return sql;
+}
+
+duck::Sql kind_of(const duck::Sql& cell) {
+  duck::Sql sql("CASE WHEN ");
+  // All but words begin with a digit, a sign or a point, and none is long: two comparisons spare
+  // most text the expressions.
+  sql.append(cell).raw(" < '+' OR ").append(cell).raw(" >= ':' THEN CASE WHEN strlen(");
+  sql.append(cell).raw(") <= 5 AND lower(").append(cell);
+  sql.raw(") IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n') THEN ");
+  sql.append(number_of(CellKind::kWord)).raw(" ELSE ").append(number_of(CellKind::kText));
+  sql.raw(" END WHEN strlen(").append(cell).raw(") > 64 THEN ").append(number_of(CellKind::kText));
+
+  sql.raw(" WHEN regexp_full_match(").append(cell).raw(", '[+-]?(0|[1-9][0-9]*)') THEN CASE WHEN ");
+  sql.raw("TRY_CAST(").append(cell).raw(" AS BIGINT) IS NOT NULL THEN ");
+  sql.append(number_of(CellKind::kInteger)).raw(" WHEN ").append(integer_digits(cell));
+  sql.raw(" <= 38 THEN ").append(number_of(CellKind::kHuge)).raw(" ELSE ");
+  sql.append(number_of(CellKind::kText)).raw(" END");
+
+  for (const Gate& gate : {
+           Gate{"'[+-]?0[0-9]+(\\.[0-9]*)?'", "", "", CellKind::kZeros},
+           Gate{"'[+-]?([0-9]+\\.[0-9]*|\\.[0-9]+)'", "", "", CellKind::kDecimal},
+           Gate{"'[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)[eE][+-]?[0-9]+'", "isfinite(TRY_CAST(",
+                " AS DOUBLE))", CellKind::kExponent},
+           Gate{"'[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}'", "TRY_CAST(", " AS DATE) IS NOT NULL",
+                CellKind::kDate},
+           Gate{"'[0-9]{4}-(0[1-9]|1[0-2])'", "", "", CellKind::kMonth},
+           Gate{"'[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}[T ][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{1,9})?)"
+                "?'",
+                "TRY_CAST(", " AS TIMESTAMP) IS NOT NULL", CellKind::kTimestamp},
+           Gate{"'[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}[T ][0-9]{1,2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?"
+                "(Z|[+-](0[0-9]|1[0-8])(:?[0-5][0-9])?)'",
+                "TRY_CAST(", " AS TIMESTAMPTZ) IS NOT NULL", CellKind::kTimestampTz},
+       }) {
+    append_gate(sql, cell, gate);
+  }
+  return sql.raw(" ELSE ").append(number_of(CellKind::kText)).raw(" END");
+}
+
+duck::Sql integer_digits(const duck::Sql& cell) {
+  return duck::Sql("strlen(split_part(ltrim(").append(cell).raw(", '+-'), '.', 1))");
+}
+
+duck::Sql scale(const duck::Sql& cell) {
+  return duck::Sql("strlen(split_part(").append(cell).raw(", '.', 2))");
+}
+
+duck::Sql is_one_of(const duck::Sql& kind, const std::vector<CellKind>& kinds) {
+  duck::Sql sql;
+  sql.append(kind).raw(" IN (");
+  for (std::size_t index = 0; index < kinds.size(); ++index) {
+    if (index != 0) sql.raw(", ");
+    sql.append(number_of(kinds[index]));
+  }
+  return sql.raw(")");
+}
+
+std::vector<CellKind> kinds_of(Type type) {
+  switch (type) {
+    case Type::kVarchar:
+      return {};
+    case Type::kBigint:
+      return {CellKind::kInteger};
+    case Type::kDecimal:
+      return {CellKind::kInteger, CellKind::kHuge, CellKind::kDecimal};
+    case Type::kDouble:
+      return {CellKind::kInteger, CellKind::kHuge, CellKind::kDecimal, CellKind::kExponent};
+    case Type::kDate:
+      return {CellKind::kDate};
+    case Type::kMonth:
+      return {CellKind::kMonth};
+    case Type::kTimestamp:
+      return {CellKind::kTimestamp};
+    case Type::kTimestampTz:
+      return {CellKind::kTimestampTz};
+    case Type::kBoolean:
+      return {CellKind::kWord};
+  }
+  return {};
+}
+
+duck::Sql stable_hash(const duck::Sql& text) {
+  return duck::Sql("md5_number_lower(").append(text).raw(")");
+}
+
+}  // namespace strata::ontology

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "duck/sql.h"
+#include "ontology/model.h"
+
+/// The tables of a model, typed once from the text cells of a snapshot, so that no reader pays for
+/// a cast.
+namespace strata::ontology {
+
+struct TypedTable {
+  std::string view;  // `pay_fact`
+  Kind kind = Kind::kFact;
+  std::string key;                   // the column that is unique, of a dimension
+  std::vector<std::string> columns;  // without those that Strata adds
+  duck::Sql select;
+};
+
+/// One for each type of `model`, over `snapshot`, which has the model's columns, filename and
+/// _batch_id. A cell that is not what its column is becomes NULL, never another value.
+/// - A fact keeps every row, with filename and _batch_id.
+/// - A dimension has one row a key: of each property the value of the latest row, by the fact's
+/// time
+///   if it has one, then by file; and _strata_conflicts, of how many properties there were several.
+std::vector<TypedTable> typed_tables(const Model& model, const duck::Sql& snapshot);
+
+/// A cell of `column` as `type` says, else NULL.
+duck::Sql typed_cell(std::string_view column, const ColumnType& type);
+
+}  // namespace strata::ontology

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string_view>
+
+namespace strata::ontology::words {
+
+/// Numbers that are money. A constant currency column is their unit.
+inline constexpr std::string_view kMoneyWords[] = {
+    "amount",       "balance", "bonus",    "budget",  "charge",  "commission",
+    "compensation", "cost",    "discount", "expense", "fee",     "fare",
+    "gross",        "income",  "net",      "pay",     "payment", "price",
+    "profit",       "revenue", "salary",   "sale",    "sales",   "subtotal",
+    "tax",          "total",   "turnover", "wage",    "wages",
+};
+
+/// Numbers that count or measure how much of something there was.
+inline constexpr std::string_view kQuantityWords[] = {
+    "bytes",    "clicks",  "count", "distance", "duration", "hours",  "kwh",   "length", "minutes",
+    "quantity", "seconds", "stock", "units",    "views",    "volume", "votes", "weight",
+};
+
+/// Amounts that stand at a time: summed over everything but time.
+inline constexpr std::string_view kSemiAdditiveWords[] = {
+    "balance",
+    "headcount",
+    "inventory",
+    "stock",
+};
+/// Two words that say the same in this order: `on_hand`.
+inline constexpr std::string_view kOnHand[] = {"on", "hand"};
+
+/// Numbers whose sum means nothing.
+inline constexpr std::string_view kNonAdditiveWords[] = {
+    "age",      "altitude", "average",     "battery", "celsius", "elevation", "fahrenheit",
+    "humidity", "lat",      "latitude",    "lng",     "lon",     "longitude", "margin",
+    "max",      "mean",     "median",      "min",     "per",     "percent",   "percentage",
+    "pressure", "price",    "rank",        "rate",    "rating",  "ratio",     "score",
+    "speed",    "stars",    "temperature", "unit",    "voltage", "wind",
+};
+
+/// Amounts of a period: a sum over rows of shorter periods counts them again.
+inline constexpr std::string_view kPerPeriodWords[] = {
+    "annual", "annually", "daily", "hourly", "monthly", "weekly", "yearly",
+};
+
+/// A whole number with this as its first words counts something: `num_items`, `number_of_items`.
+inline constexpr std::string_view kCountBeginnings[] = {"count", "number", "total"};
+
+}  // namespace strata::ontology::words

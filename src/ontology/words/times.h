@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string_view>
+
+namespace strata::ontology::words {
+
+/// A whole number of four digits under such a name is a year.
+inline constexpr std::string_view kYearWords[] = {"year"};
+
+/// A whole number of ten or thirteen digits under such a name is seconds or milliseconds.
+inline constexpr std::string_view kEpochWords[] = {"epoch", "time", "timestamp", "ts"};
+
+/// Parts of a time: never a thing of their own.
+inline constexpr std::string_view kTimeParts[] = {
+    "date",   "day",      "hour", "month", "period",  "quarter",
+    "season", "semester", "time", "week",  "weekday", "year",
+};
+
+/// Times in the life of a thing, as against the time of what a row tells of.
+inline constexpr std::string_view kLifeWords[] = {
+    "birth",      "birthday",     "born",      "commissioned", "created", "dob",    "founded",
+    "hire",       "hired",        "installed", "joined",       "launch",  "opened", "opening",
+    "registered", "registration", "signup",    "since",        "updated", "valid",
+};
+
+/// Where a thing stands: numbers of the thing, not of what a row tells of.
+inline constexpr std::string_view kPlaceWords[] = {
+    "altitude", "elevation", "lat", "latitude", "lng", "lon", "longitude",
+};
+
+}  // namespace strata::ontology::words

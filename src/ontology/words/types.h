@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string_view>
+
+namespace strata::ontology::words {
+
+/// Columns that end so and have at most 20 values describe a thing and are none themselves: S8.
+inline constexpr std::string_view kEnumEndings[] = {
+    "currency", "flag", "gender", "mode", "sex", "status", "unit", "uom",
+};
+
+/// Whatever their values, they describe where or how a thing is reached.
+inline constexpr std::string_view kAttributeEndings[] = {
+    "address", "postal", "postcode", "street", "zip",
+};
+
+/// Columns that end so are types even if their values are numbers.
+inline constexpr std::string_view kTypeEndings[] = {
+    "band", "category", "class", "grade", "group", "level", "segment", "tier", "type",
+};
+
+/// What a unit of measures is given by.
+inline constexpr std::string_view kUnitWords[] = {"currency", "unit", "uom"};
+
+}  // namespace strata::ontology::words
