@@ -1,0 +1,80 @@
+// node apply.mjs FOLDER [open|hidden]: lands every stream in a server of its own root, applies
+// ontology to it, and writes the model that the server answers as FOLDER/STREAM.json for judge.mjs.
+// Needs PostgreSQL's programs; STRATA_PROGRAM names the server.
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { start, until } from '../e2e/harness.mjs';
+import { Postgres, servicesMissing } from '../e2e/services.mjs';
+import { streams } from './generate.mjs';
+
+const kKb = 'demo';
+const kBase = `/knowledgebase/${kKb}/strata`;
+const kBatchRows = 500;
+
+const bare = (type) => type.replace(/\(.*/, '');
+
+/// The answer of GET .../ontology as README.md's neutral form.
+export function neutral({ object_types: types, links }, stream) {
+  const columns = {};
+  const own = types.filter((type) => type.stream === stream);
+  const kept = own.map(({ name, kind, key, properties }) => ({
+    name,
+    kind,
+    key: properties.find((property) => property.name === key)?.column ?? null,
+    properties: properties.filter((property) => property.name !== key)
+        .map(({ column, type, role }) => ({ column, type: bare(type), role })),
+  }));
+  for (const { properties } of own) {
+    for (const { column, more_columns: more = [], type, role } of properties) {
+      for (const name of [column, ...more].filter(Boolean)) {
+        columns[name] = { type: bare(type), role };
+      }
+    }
+  }
+  return { types: kept, columns,
+           links: links.filter((link) => link.stream === stream)
+               .map(({ from, to, column }) => ({ from, to, column })) };
+}
+
+/// Lands `rows` and applies ontology to them. What the server answers then.
+export async function applied(server, stream, rows) {
+  await server.createReceiver(kKb, stream);
+  for (let at = 0; at < rows.length; at += kBatchRows) {
+    await server.land(kKb, stream, rows.slice(at, at + kBatchRows), `b${at}`);
+  }
+  const begun = await server.control(`${kBase}/receivers/${stream}/ontology`);
+  assert.equal(begun.status, 202, begun.text);
+  const job = async () => (await server.get(`${kBase}/jobs/${begun.json.job}`)).json;
+  await until(async () => !['queued', 'running'].includes((await job()).state), stream);
+  const { state, reason } = await job();
+  assert.equal(state, 'done', `${stream}: ${reason}`);
+  return (await server.get(`${kBase}/ontology`)).json;
+}
+
+/// A server on a root and a database of its own, ready for applied().
+export async function serve(postgres, name) {
+  const server = await start({ args: ['--postgres', postgres.database(name)] });
+  await server.createKb(kKb, 'postgres');
+  return server;
+}
+
+export const idOf = (name) => name.replaceAll('-', '_').toLowerCase();
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const [folder, half] = process.argv.slice(2);
+  test('models of all streams', { skip: servicesMissing }, async () => {
+    assert.ok(folder, 'node apply.mjs FOLDER [open|hidden]');
+    mkdirSync(folder, { recursive: true });
+    const postgres = await Postgres.start();
+    for (const [number, { name, rows, open }] of streams().entries()) {
+      if (half !== undefined && (half === 'open') !== open) continue;
+      const server = await serve(postgres, `s${number}`);
+      const model = await applied(server, idOf(name), rows());
+      writeFileSync(join(folder, `${name}.json`), JSON.stringify(neutral(model, idOf(name))));
+      await server.stop();
+    }
+  });
+}
