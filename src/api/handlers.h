@@ -46,6 +46,9 @@ Result<http::Response> list_rejects(const http::Request& request, Services& serv
 Result<http::Response> get_reject(const http::Request& request, Services& services);
 Result<http::Response> delete_reject(const http::Request& request, Services& services);
 
+Result<http::Response> post_ontology(const http::Request& request, Services& services);
+Result<http::Response> get_ontology(const http::Request& request, Services& services);
+Result<http::Response> list_ontology_versions(const http::Request& request, Services& services);
 Result<http::Response> list_jobs(const http::Request& request, Services& services);
 Result<http::Response> get_job(const http::Request& request, Services& services);
 Result<http::Response> get_job_events(const http::Request& request, Services& services);

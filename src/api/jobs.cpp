@@ -107,7 +107,7 @@ Result<http::Response> start_job(const http::Request& request, Services& service
       services.jobs.start(knowledgebase.catalog().jobs(), job, std::move(work)));
   if (started.is_new) return json_response(202, json::object{{"job", started.id}});
   return job_problem(
-      make_error(Code::kJobRunning,
+      make_error(wanted.in_the_way,
                  fmt::format("Of a knowledgebase one job runs at a time, and {} is under way: wait "
                              "for it, or cancel it.",
                              started.id)),

@@ -40,6 +40,7 @@ void add_client_commands(CLI::App& app, CommandContext& context) {
   add_query_command(app, context);
   add_batch_commands(app, context);
   add_rejects_commands(app, context);
+  add_ontology_commands(app, context);
   add_job_commands(app, context);
   add_token_commands(app, context);
   add_verify_command(app, context);

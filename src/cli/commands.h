@@ -31,6 +31,7 @@ void add_receiver_commands(CLI::App& app, CommandContext& context);
 void add_batch_commands(CLI::App& app, CommandContext& context);
 void add_rejects_commands(CLI::App& app, CommandContext& context);
 void add_send_command(CLI::App& app, CommandContext& context);
+void add_ontology_commands(CLI::App& app, CommandContext& context);
 void add_job_commands(CLI::App& app, CommandContext& context);
 void add_token_commands(CLI::App& app, CommandContext& context);
 void add_verify_command(CLI::App& app, CommandContext& context);

@@ -100,10 +100,15 @@ duck::Sql view_ddl(const Stream& stream) {
   duck::Sql sql;
   sql.raw("CREATE OR REPLACE VIEW raw_extracted.")
       .ident("stream_" + stream.id().str())
-      .raw(" AS SELECT * EXCLUDE (filename, _batch_id), filename, _batch_id FROM read_parquet(")
+      .raw(" AS SELECT * EXCLUDE (filename, _batch_id), filename, _batch_id FROM ")
+      .append(rows_of(stream));
+  return sql;
+}
+
+duck::Sql rows_of(const Stream& stream) {
+  return duck::Sql("read_parquet(")
       .append(data_glob(stream))
       .raw(", union_by_name=true, filename=true, hive_partitioning=false)");
-  return sql;
 }
 
 ViewJob::ViewJob(IndexJob& indexes) : indexes_(indexes), thread_([this] { run(); }) {}

@@ -17,6 +17,8 @@ namespace strata::stream {
 
 /// The stream's view, literally (architecture.md, "The view, literally").
 duck::Sql view_ddl(const Stream& stream);
+/// What it reads, as it stands after FROM: the registered columns, filename, _batch_id.
+duck::Sql rows_of(const Stream& stream);
 
 /// Sees to it that the newest generation of each kb holds the views of its streams. One thread runs
 /// one job per kb at a time for all streams of that kb that wait: it looks in the newest

@@ -331,10 +331,12 @@ export class Server {
   }
 }
 
-/// How often the process that answered `metrics` took a kb lock: for one stream, or for all.
-export const acquisitions = (metrics, stream) => Object.entries(metrics)
+/// How often the process that answered `metrics` took a kb lock: for one stream or all, and for one
+/// purpose or any.
+export const acquisitions = (metrics, stream, purpose) => Object.entries(metrics)
     .filter(([name]) => name.startsWith('strata_lock_acquisitions_total{'))
     .filter(([name]) => stream === undefined || name.includes(`stream="${stream}"`))
+    .filter(([name]) => purpose === undefined || name.includes(`purpose="${purpose}"`))
     .reduce((sum, [, value]) => sum + value, 0);
 
 /// A server over a fresh folder, or over `data`; `args` are further options of `strata serve`.

@@ -63,9 +63,16 @@ export const kMigrateMoved = ['migrate:after_switch_name', 'migrate:after_switch
                               'migrate:after_rebuild', 'migrate:after_root_row',
                               'migrate:after_aside'];
 
+/// An application of ontology: before its version is active, and after. ontology.test.mjs dies at
+/// each.
+export const kOntologyBefore = ['ontology:after_snapshot', 'ontology:after_profile',
+                                'ontology:after_tables', 'ontology:after_pending'];
+export const kOntologyAfter = ['ontology:after_publish', 'ontology:after_activate'];
+
 export const kAll = [...new Set([
   ...kBeforeClaim, ...kFromClaim, ...kReplay, ...kRace, ...kRecovery, ...kRegistry, ...kCheckpoint,
   ...kReceiverBeforeClaim, ...kReceiverFromClaim, ...kView, ...kCollect,
   ...kDeleteBeforeMove, ...kDeleteFromMove, ...kDeleteKb, ...kQuarantine,
   ...kMigrateOnFile, ...kMigrateMoving, ...kMigrateMoved,
+  ...kOntologyBefore, ...kOntologyAfter,
 ])];

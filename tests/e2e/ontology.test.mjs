@@ -1,0 +1,186 @@
+// Applying ontology to a stream: the model, its views, what a repetition and what more rows change,
+// and that a server that dies on the way leaves the version that was active.
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { acquisitions, kKillPointExit, ndjson, run, start, until } from './harness.mjs';
+import { kOntologyAfter, kOntologyBefore } from './kill_points.mjs';
+import { compensation, staff } from './payroll.mjs';
+import { Postgres, servicesMissing as skip } from './services.mjs';
+
+const kKb = 'demo';
+const kBase = `/knowledgebase/${kKb}/strata`;
+const kSix = ['department', 'employee', 'employment_type', 'location', 'pay_fact', 'pay_grade'];
+
+let postgres;
+before(async () => {
+  if (!skip) postgres = await Postgres.start();
+});
+
+let databases = 0;
+async function serve({ data, url = postgres.database(`model${databases += 1}`), env } = {}) {
+  const server = await start({ data, args: ['--postgres', url],
+                               env: { STRATA_JOB_LEASE_S: '1', ...env } });
+  return Object.assign(server, { postgresUrl: url });
+}
+/// With `rows` in three batches.
+async function serveStream(stream, rows, options) {
+  const server = await serve(options);
+  await server.createKb(kKb, 'postgres');
+  await server.createReceiver(kKb, stream);
+  await send(server, stream, rows, 'b');
+  return server;
+}
+async function send(server, stream, rows, prefix) {
+  for (let n = 0; n < 3; ++n) {
+    await server.land(kKb, stream, rows.filter((_, at) => at % 3 === n), `${prefix}${n}`);
+  }
+}
+
+const post = (server, stream) => server.control(`${kBase}/receivers/${stream}/ontology`);
+const job = async (server, id) => (await server.get(`${kBase}/jobs/${id}`)).json;
+async function apply(server, stream) {
+  const answer = await post(server, stream);
+  assert.equal(answer.status, 202, answer.text);
+  const ended = async () => !['queued', 'running'].includes(
+      (await job(server, answer.json.job)).state);
+  await until(ended, 'the end of the job');
+  const done = await job(server, answer.json.job);
+  assert.equal(done.state, 'done', done.reason);
+  return done.result;
+}
+const ontology = async (server) => (await server.get(`${kBase}/ontology`)).json;
+const views = async (server) => (await server.rows(kKb, 'SHOW TABLES')).flat()
+    .filter((name) => name.startsWith('ontology.')).map((name) => name.slice(9)).sort();
+const versions = async (server) => (await server.get(`${kBase}/ontology/versions`)).json.versions
+    .map(({ version, state }) => `${version} ${state}`);
+
+/// A model without its names and ids: kinds, and how many properties of which roles and types.
+const structure = ({ object_types: types, links }) => ({
+  types: types.map(({ kind, properties }) => ({
+    kind, properties: properties.map(({ role, type }) => `${role} ${type}`).sort(),
+  })).map((one) => JSON.stringify(one)).sort(),
+  links: links.map(({ status }) => status).sort(),
+});
+
+test('pay becomes one fact and five dimensions', { skip }, async () => {
+  const server = await serveStream('compensation', compensation());
+  const outcome = await apply(server, 'compensation');
+  assert.deepEqual(outcome, { version: 1, unchanged: false, rows: 60, views: outcome.views });
+  assert.deepEqual(outcome.views.toSorted(), kSix);
+  assert.deepEqual(await views(server), kSix);
+  const model = await ontology(server);
+  assert.deepEqual(model.object_types.map(({ name }) => name).sort(),
+                   ['Department', 'Employee', 'EmploymentType', 'Location', 'PayFact', 'PayGrade']);
+  const counts = async (view) => (await server.rows(
+      kKb, `SELECT count(*) FROM ontology.${view}`))[0][0];
+  assert.deepEqual(await Promise.all(kSix.map(counts)), [5, 20, 3, 4, 60, 4]);
+  const answer = await server.query(kKb, `
+      SELECT e.name, sum(f.bonus) AS bonus FROM ontology.pay_fact f
+      JOIN ontology.employee e USING (employee_id) GROUP BY ALL ORDER BY e.name LIMIT 1`);
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(answer.json.columns.map(({ type }) => type), ['VARCHAR', 'DECIMAL(38,2)']);
+  assert.equal(acquisitions(await server.metrics(), 'compensation', 'ontology'), 1);
+
+  // Again: the same, and nothing written; more batches change neither model nor views.
+  assert.deepEqual(await apply(server, 'compensation'), { ...outcome, unchanged: true });
+  for (let n = 0; n < 100; ++n) {
+    await server.land(kKb, 'compensation', compensation().slice(n % 60, n % 60 + 1), `more${n}`);
+  }
+  assert.deepEqual(await ontology(server), model);
+  assert.deepEqual(await versions(server), ['1 active']);
+  assert.equal(await counts('pay_fact'), 60);
+  assert.equal((await server.get(`${kBase}/jobs`)).json.jobs.length, 2);
+
+  // Applied to them: other rows, the same model, so the same version.
+  const refreshed = await apply(server, 'compensation');
+  assert.deepEqual([refreshed.version, refreshed.unchanged, refreshed.rows], [1, false, 160]);
+  assert.equal(await counts('pay_fact'), 160);
+  assert.deepEqual((await ontology(server)).object_types, model.object_types);
+});
+
+test('other names, another order: the same structure', { skip }, async () => {
+  const one = await serveStream('compensation', compensation());
+  const two = await serveStream('staff', staff());
+  await apply(one, 'compensation');
+  await apply(two, 'staff');
+  assert.deepEqual(structure(await ontology(two)), structure(await ontology(one)));
+});
+
+test('two streams of one knowledgebase: one dimension, each key once', { skip }, async () => {
+  const server = await serveStream('compensation', compensation());
+  await server.createReceiver(kKb, 'sites');
+  await apply(server, 'compensation');
+  const rows = Array.from({ length: 200 }, (_, n) => ({
+    reading_id: `R${n}`, read_at: `2026-06-${String(n % 28 + 1).padStart(2, '0')}T08:00:00`,
+    location: ['Oslo', 'Lyon', 'Bern'][n % 3], celsius: `${(n * 7) % 30}.${n % 10}`,
+  }));
+  await send(server, 'sites', rows, 'r');
+  const outcome = await apply(server, 'sites');
+  assert.equal(outcome.version, 2);
+  assert.deepEqual(await versions(server), ['2 active', '1 retired']);
+  assert.deepEqual(await server.rows(kKb, 'SELECT location FROM ontology.location ORDER BY ALL'),
+                   [['Bern'], ['Gent'], ['Lyon'], ['Oslo'], ['Porto']]);
+});
+
+test('what cannot be applied is refused before any work', { skip }, async () => {
+  const server = await serveStream('compensation', compensation());
+  await server.createReceiver(kKb, 'empty');
+  await server.createKb('files', 'file');
+  await server.createReceiver('files', 's');
+  const onFiles = await server.control('/knowledgebase/files/strata/receivers/s/ontology');
+  assert.deepEqual([onFiles.status, onFiles.json.code], [409, 'backend_unsupported']);
+  assert.match(onFiles.json.detail, /strata kb migrate files --backend postgres/);
+  const empty = await post(server, 'empty');
+  assert.deepEqual([empty.status, empty.json.code], [409, 'empty_stream']);
+  const unknown = await post(server, 'none');
+  assert.deepEqual([unknown.status, unknown.json.code], [404, 'unknown_stream']);
+  const both = await Promise.all([post(server, 'compensation'), post(server, 'compensation')]);
+  assert.deepEqual(both.map(({ status }) => status).sort(), [202, 409]);
+  const [begun, refused] = both.toSorted((a, b) => a.status - b.status);
+  assert.deepEqual([refused.json.code, refused.json.job], ['ontology_running', begun.json.job]);
+  await until(async () => (await job(server, begun.json.job)).state === 'done', 'the job');
+  assert.equal((await server.get(`${kBase}/jobs`)).json.jobs.length, 1);
+});
+
+for (const point of [...kOntologyBefore, ...kOntologyAfter]) {
+  test(`killed at ${point}: the old version answers, the next run completes`, { skip },
+       async () => {
+    const server = await serveStream('compensation', compensation());
+    await apply(server, 'compensation');
+    const model = await ontology(server);
+    await server.stop();
+    // Another kind of row: the model changes.
+    const other = await serve({ data: server.data, url: server.postgresUrl,
+                                env: { STRATA_CRASH_AT: point } });
+    await send(other, 'compensation', compensation().map(
+        (row) => ({ ...row, project_code: `P${row.employee_id.slice(-2)}` })), 'c');
+    assert.equal((await post(other, 'compensation')).status, 202);
+    assert.equal((await other.exited()).code, kKillPointExit);
+
+    const again = await serve({ data: server.data, url: server.postgresUrl });
+    assert.deepEqual((await again.rows(kKb, 'SELECT count(*) FROM ontology.pay_fact')),
+                     [[kOntologyAfter.includes(point) ? 120 : 60]]);
+    if (kOntologyBefore.includes(point)) assert.deepEqual(await ontology(again), model);
+    let answer;
+    await until(async () => {
+      answer = await post(again, 'compensation');
+      return answer.status === 202;
+    }, 'the lease of the dead server');
+    await until(async () => (await job(again, answer.json.job)).state === 'done', 'the job');
+    assert.deepEqual(await versions(again), ['2 active', '1 retired']);
+    assert.deepEqual(await again.rows(kKb, 'SELECT count(*) FROM ontology.pay_fact'), [[120]]);
+    await again.stop();
+  });
+}
+
+test('the command waits for the job and shows the types', { skip }, async () => {
+  const server = await serveStream('compensation', compensation());
+  const applied = await run(['apply', kKb, 'compensation', '--wait', '--url', server.url]);
+  assert.equal(applied.code, 0, applied.log);
+  assert.match(applied.out, /^version 1: .*pay_fact/);
+  assert.match(applied.log, /Snapshot|Profile|Synthesise|Views/);
+  const shown = await run(['ontology', 'show', kKb, '--url', server.url]);
+  assert.match(shown.out, /Employee +\| dimension \| ontology\.employee/);
+  const listed = await run(['ontology', 'versions', kKb, '--url', server.url]);
+  assert.match(listed.out, /1 +\| active/);
+});
