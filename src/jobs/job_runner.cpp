@@ -96,7 +96,14 @@ Result<std::vector<catalog::JobRow>> JobRunner::list(catalog::Jobs& jobs,
   return jobs.list(page);
 }
 
-void JobRunner::mark_abandoned(catalog::Jobs& jobs) const {
+void JobRunner::mark_abandoned(catalog::Jobs& jobs) {
+  {
+    // After an outage longer than the lease the next beats of our own may be still to come.
+    std::unique_lock lock(mutex_);
+    for_each_running(lock, [this, &jobs](Running& job) {
+      if (&job.jobs == &jobs) beat(job);
+    });
+  }
   ignore(jobs.fail_abandoned(options_.lease),
          "a catalog that takes no writes may be read still; the next look marks them");
 }

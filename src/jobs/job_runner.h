@@ -103,7 +103,7 @@ class JobRunner {
 
   Result<void> reserve();
   Result<StartedJob> queue(catalog::Jobs& jobs, const JobRequest& request);
-  void mark_abandoned(catalog::Jobs& jobs) const;
+  void mark_abandoned(catalog::Jobs& jobs);
   void serve();
   void run(Running& job);
   Result<std::string> attempt(Running& job) const;

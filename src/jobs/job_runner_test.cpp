@@ -345,6 +345,14 @@ TEST_F(JobRunnerTest, ACatalogOutOfReachEndsNoWorkAndTheEndIsWrittenWhenItIsBack
   EXPECT_FALSE(was_told);
 }
 
+TEST_F(JobRunnerTest, AfterAnOutageItsOwnLookDoesNotTakeItsJobForAbandoned) {
+  const auto runner = make_runner("n-1", std::chrono::hours(1));
+  const std::string id = start(*runner, until_cancelled);
+  wait_until_begun();
+  backend_->age_jobs(kLease * 2);
+  EXPECT_EQ(runner->find(jobs_, id).value().state, "running");
+}
+
 TEST_F(JobRunnerTest, OfAKbThatWasMovedAsideTheWorkIsToldAndItsPlaceComesFree) {
   std::atomic<bool> is_gone = false;
   std::atomic<int> told = 0;
