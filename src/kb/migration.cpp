@@ -47,6 +47,7 @@ class Mover {
     STRATA_RETURN_IF_ERROR(copy());
     io::kill_point("migrate:after_compare");
     STRATA_RETURN_IF_ERROR(heed());
+    STRATA_RETURN_IF_ERROR(beat_by_postgres());
     m_.progress.step("Switching over");
     STRATA_RETURN_IF_ERROR(
         follow(kOnPostgres, {"migrate:after_switch_sync", "migrate:after_switch_name"}));
@@ -78,6 +79,7 @@ class Mover {
       STRATA_RETURN_IF_ERROR(heed());
       m_.progress.step("Copying the rows");
       STRATA_ASSIGN_OR_RETURN(const auto rows, m_.file.content());
+      STRATA_RETURN_IF_ERROR(see_that_it_is_ours());
       STRATA_RETURN_IF_ERROR(m_.postgres.replace_content(rows));
       io::kill_point("migrate:after_copy");
       m_.progress.step("Comparing the rows");
@@ -91,6 +93,26 @@ class Mover {
                                   kMigrationCopies));
   }
 
+  /// Whoever was paused past its lock does not replace what another has moved since.
+  Result<void> see_that_it_is_ours() {
+    STRATA_ASSIGN_OR_RETURN(const Entry newest, m_.history.newest());
+    overtaken_ = newest != began_;
+    if (overtaken_) return another_moves_it();
+    return {};
+  }
+
+  /// Who is abandoned goes by the database's clock, and the beats that were copied are by this
+  /// machine's: without one by PostgreSQL's, the job that moves the catalog could be taken for
+  /// abandoned at once.
+  Result<void> beat_by_postgres() {
+    STRATA_ASSIGN_OR_RETURN(const auto rows, m_.postgres.content());
+    for (const catalog::JobRow& job : rows.jobs) {
+      if (!job.is_under_way()) continue;
+      STRATA_RETURN_IF_ERROR(m_.postgres.jobs().beat({job.id, job.owner, job.step, job.progress}));
+    }
+    return {};
+  }
+
   Result<void> heed() const {
     if (!m_.progress.cancelled()) return {};
     return make_error(Code::kCancelled, "It was cancelled.");
@@ -98,9 +120,14 @@ class Mover {
 
   /// What this call began, or went on with, it takes back, so that receivers can be changed.
   Error give_up(Error error) {
-    if (overtaken_) return error;
-    // An append that failed may hold all the same.
     const auto newest = m_.history.newest();
+    if (overtaken_) {
+      if (newest && newest->state == kOnPostgres) {
+        ignore(m_.rebuild_index(), "what this copied may hide rows; the next start shows them too");
+      }
+      return error;
+    }
+    // An append that failed may hold all the same.
     if (newest && newest->state == kOnPostgres) {
       error.message = "The catalog is in PostgreSQL by now; run it again. " + error.message;
     } else if (newest && (newest->state == kOnFile || m_.history.append(*newest, kOnFile))) {

@@ -306,9 +306,23 @@ TEST(Migration, TwoAtOnceEndWithOneState) {
     };
     EXPECT_CODE(Code::kBusy, world.run());
     EXPECT_EQ(world.state(), other);
+    // What it copied may have hidden rows that came after the other's move.
+    EXPECT_EQ(world.rebuilt, other == kOnPostgres ? 1 : 0);
     EXPECT_OK(world.run());
     world.expect_moved();
   }
+}
+
+TEST(Migration, OnePausedPastItsLockReplacesNothingThatAnotherMoved) {
+  World world;
+  world.file.before_call = [&]() -> Result<void> {
+    if (world.state() != kMoving) return {};
+    world.set_state(kOnPostgres);
+    add_row(world.postgres, "later");
+    return {};
+  };
+  EXPECT_CODE(Code::kBusy, world.run());
+  EXPECT_EQ(world.postgres.rows.receivers.size(), 1U);
 }
 
 }  // namespace

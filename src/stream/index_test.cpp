@@ -2,6 +2,7 @@
 // and what may fail in each are in kb/migration_test.cpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <filesystem>
 #include <future>
@@ -143,6 +144,20 @@ TEST_F(MigrateTest, AReceiverPutBetweenTheCopyAndTheSwitchIsInPostgres) {
   EXPECT_THAT(indexed(), ElementsAre("stream:late"));
   EXPECT_THAT(in_postgres()->receivers().value(),
               ElementsAre(testing::Field(&catalog::ReceiverRow::stream, "late")));
+}
+
+/// As the job that moves it has beaten by the clock of a machine that goes wrong.
+TEST_F(MigrateTest, AJobUnderWayIsNotAbandonedByPostgresClock) {
+  ASSERT_OK(in_file()->jobs().start({.id = "j", .kind = "migrate", .owner = "one"}));
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open((one_->knowledgebase().folder() + "/catalog.sqlite").c_str(), &raw),
+            SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(raw, "UPDATE jobs SET heartbeat = 0", nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(raw);
+  ASSERT_OK(migrate(*one_));
+  ASSERT_OK(in_postgres()->jobs().fail_abandoned(std::chrono::seconds(30)));
+  EXPECT_EQ(in_postgres()->jobs().job("j").value()->state, "running");
 }
 
 TEST_F(MigrateTest, TwoAtOnceMoveItOnce) {
