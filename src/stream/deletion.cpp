@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "io/kill_point.h"
 #include "io/numbered.h"
@@ -65,9 +66,13 @@ Result<std::string> Streams::remove(Stream& stream) {
   std::string moved;
   {
     const std::lock_guard opening(open_mutex_);
-    STRATA_ASSIGN_OR_RETURN(Stream* const current, settle_current(knowledgebase, stream.id()));
+    STRATA_ASSIGN_OR_RETURN(Stream * current, settle_current(knowledgebase, stream.id()));
     if (current != &stream) {
-      if (current != nullptr) indexes_.want(*current);  // the row was that of a stream made anew
+      // The row may have been that of a stream made anew, also by a process of another node.
+      if (current == nullptr) {
+        STRATA_ASSIGN_OR_RETURN(current, open_if_there(knowledgebase, stream.id()));
+      }
+      if (current != nullptr) indexes_.want(*current);
       return unknown_stream(knowledgebase, stream.id().str());
     }
     stream.leave();
@@ -137,13 +142,27 @@ Result<bool> Streams::is_gone(kb::Knowledgebase& knowledgebase, const std::strin
 
 Result<void> Streams::drop_lost_rows(kb::Knowledgebase& knowledgebase) {
   constexpr std::string_view kSource = "stream:";
-  STRATA_ASSIGN_OR_RETURN(const auto rows, knowledgebase.catalog().manifest());
+  catalog::Catalog& catalog = knowledgebase.catalog();
+  std::set<std::string> ids;
+  STRATA_ASSIGN_OR_RETURN(const auto rows, catalog.manifest());
   for (const catalog::ManifestRow& row : rows) {
-    if (!row.source.starts_with(kSource)) continue;
-    const std::string id = row.source.substr(kSource.size());
-    STRATA_ASSIGN_OR_RETURN(const bool lost, is_gone(knowledgebase, id));
-    if (lost) STRATA_RETURN_IF_ERROR(knowledgebase.catalog().remove_stream(id));
+    if (row.source.starts_with(kSource)) ids.insert(row.source.substr(kSource.size()));
   }
+  STRATA_ASSIGN_OR_RETURN(const auto receivers, catalog.receivers());
+  for (const catalog::ReceiverRow& row : receivers) ids.insert(row.stream);
+  for (const std::string& id : ids) STRATA_RETURN_IF_ERROR(drop_rows_if_lost(knowledgebase, id));
+  return {};
+}
+
+Result<void> Streams::drop_rows_if_lost(kb::Knowledgebase& knowledgebase, const std::string& id) {
+  STRATA_ASSIGN_OR_RETURN(const bool lost, is_gone(knowledgebase, id));
+  if (!lost) return {};
+  STRATA_RETURN_IF_ERROR(knowledgebase.catalog().remove_stream(id));
+  // Whoever made it anew after the look above may have put its rows before they were taken away.
+  STRATA_ASSIGN_OR_RETURN(const bool still_lost, is_gone(knowledgebase, id));
+  if (still_lost) return {};
+  STRATA_ASSIGN_OR_RETURN(Stream* const anew, find(knowledgebase, *StreamId::parse(id)));
+  indexes_.want(*anew);
   return {};
 }
 
@@ -155,10 +174,10 @@ Result<void> Streams::settle_deleted(kb::Knowledgebase& knowledgebase) {
 }
 
 void Streams::settle_deleted_where_due() {
-  std::set<kb::Knowledgebase*> due;
+  std::set<kb::Knowledgebase*> due = indexes_.take_unsettled();
   {
     const std::lock_guard lock(mutex_);
-    due.swap(unsettled_);
+    due.merge(std::exchange(unsettled_, {}));
   }
   for (kb::Knowledgebase* knowledgebase : due) {
     if (settle_deleted(*knowledgebase)) continue;

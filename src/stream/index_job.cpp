@@ -2,13 +2,27 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace strata::stream {
 namespace {
 
 constexpr std::chrono::seconds kRetryPause{2};
+
+enum class Tried : std::uint8_t { kInVain, kPut, kMovedAside };
+
+/// One that was moved aside has no rows; those it had went with it. Looked at again once they are
+/// put, for then they may be there after that.
+Tried try_to_index(Stream& stream) {
+  const auto before = stream.in_place();
+  if (!before || (*before && !index(stream))) return Tried::kInVain;
+  const auto after = stream.in_place();
+  if (!after) return Tried::kInVain;
+  return *after ? Tried::kPut : Tried::kMovedAside;
+}
 
 }  // namespace
 
@@ -52,6 +66,11 @@ void IndexJob::wait_for_tries() {
   changed_.wait(lock, [this] { return stopping_ || (wanted_.empty() && !trying_); });
 }
 
+std::set<kb::Knowledgebase*> IndexJob::take_unsettled() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(unsettled_, {});
+}
+
 void IndexJob::run() {
   std::unique_lock lock(mutex_);
   const auto has_work = [this] { return stopping_ || !wanted_.empty(); };
@@ -67,12 +86,11 @@ void IndexJob::run() {
     waiting_.erase(stream);
     trying_ = true;
     lock.unlock();
-    // One that was moved aside has no rows; those it had went with it.
-    const auto there = stream->in_place();
-    const bool done = there && (!*there || index(*stream));
+    const Tried tried = try_to_index(*stream);
     lock.lock();
     trying_ = false;
-    if (!done) waiting_.insert(stream);
+    if (tried == Tried::kInVain) waiting_.insert(stream);
+    if (tried == Tried::kMovedAside) unsettled_.insert(&stream->knowledgebase());
     changed_.notify_all();
   }
 }

@@ -33,6 +33,9 @@ class IndexJob {
   void want(Stream& stream);
   /// Until every stream that was asked for has been tried once.
   void wait_for_tries();
+  /// The kbs in which rows may have been put of streams that were moved aside meanwhile, after
+  /// whoever moved them took the rows away; each is told once.
+  std::set<kb::Knowledgebase*> take_unsettled();
   /// Ends the thread; the next start puts what was not put. Idempotent.
   void stop();
 
@@ -44,6 +47,7 @@ class IndexJob {
   // By mutex_:
   std::set<Stream*> wanted_;   // and not tried yet
   std::set<Stream*> waiting_;  // tried in vain
+  std::set<kb::Knowledgebase*> unsettled_;
   bool trying_ = false;
   bool stopping_ = false;
   std::thread thread_;

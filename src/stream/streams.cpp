@@ -96,6 +96,12 @@ Result<Stream*> Streams::open(kb::Knowledgebase& knowledgebase, const StreamId& 
   return error;
 }
 
+Result<Stream*> Streams::open_if_there(kb::Knowledgebase& knowledgebase, const StreamId& id) {
+  STRATA_ASSIGN_OR_RETURN(const bool exists, has_receiver(knowledgebase, id));
+  if (!exists) return nullptr;
+  return open(knowledgebase, id);
+}
+
 Result<Stream*> Streams::open_parts(kb::Knowledgebase& knowledgebase, const StreamId& id) {
   STRATA_ASSIGN_OR_RETURN(auto stream, Stream::open(services_, knowledgebase, id));
   STRATA_RETURN_IF_ERROR(stream->load_receiver());
@@ -146,7 +152,10 @@ Result<Streams::Made> Streams::create(kb::Knowledgebase& knowledgebase, const St
                                   id.str()));
   }
   // Nobody who opens another stream waits for the catalog.
-  STRATA_RETURN_IF_ERROR(index(*made.stream));
+  if (const auto indexed = index(*made.stream); !indexed) {
+    indexes_.want(*made.stream);  // the receiver is there, whether it is asked for again or not
+    return indexed.error();
+  }
   STRATA_ASSIGN_OR_RETURN(const bool there, made.stream->in_place());
   if (!there) {
     // Deleted meanwhile, and its rows were put after they had been taken away.
@@ -180,9 +189,8 @@ Result<Stream*> Streams::find(kb::Knowledgebase& knowledgebase, const StreamId& 
   const std::lock_guard opening(open_mutex_);
   STRATA_ASSIGN_OR_RETURN(known, settle_current(knowledgebase, id));
   if (known != nullptr) return known;
-  STRATA_ASSIGN_OR_RETURN(const bool exists, has_receiver(knowledgebase, id));
-  if (!exists) return unknown_stream(knowledgebase, id.str());
-  STRATA_ASSIGN_OR_RETURN(known, open(knowledgebase, id));
+  STRATA_ASSIGN_OR_RETURN(known, open_if_there(knowledgebase, id));
+  if (known == nullptr) return unknown_stream(knowledgebase, id.str());
   indexes_.want(*known);  // it may have been moved back, or its maker ended before it put the rows
   return known;
 }

@@ -89,6 +89,8 @@ class Streams {
   Result<Made> make_or_find(kb::Knowledgebase& knowledgebase, const StreamId& id,
                             const Receiver& receiver);
   Result<Stream*> open(kb::Knowledgebase& knowledgebase, const StreamId& id);
+  /// Null: there is none. With open_mutex_ held.
+  Result<Stream*> open_if_there(kb::Knowledgebase& knowledgebase, const StreamId& id);
   Result<Stream*> open_parts(kb::Knowledgebase& knowledgebase, const StreamId& id);
   Result<void> recover(Stream& stream, std::size_t& files_left);
   Result<bool> has_receiver(kb::Knowledgebase& knowledgebase, const StreamId& id);
@@ -108,6 +110,7 @@ class Streams {
   /// Takes away the views and manifest rows of streams that are no more.
   Result<void> settle_deleted(kb::Knowledgebase& knowledgebase);
   Result<void> drop_lost_rows(kb::Knowledgebase& knowledgebase);
+  Result<void> drop_rows_if_lost(kb::Knowledgebase& knowledgebase, const std::string& id);
   void settle_deleted_where_due();
   /// A view that went with a stream of the same name is asked for again.
   void look_at_generations();
