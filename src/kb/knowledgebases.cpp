@@ -87,15 +87,15 @@ Result<std::optional<Identity>> read_identity(io::FileSystem& fs, const io::Dire
   if (!bytes) return bytes.error();
   const auto object = parse_object(*bytes);
   const auto uuid = object ? text_at(*object, "uuid") : std::nullopt;
-  const auto backend = object ? text_at(*object, "backend") : std::nullopt;
+  const auto name = object ? text_at(*object, "backend") : std::nullopt;
+  const auto backend = name ? parse_backend(*name) : std::nullopt;
   const auto created = object ? text_at(*object, "created") : std::nullopt;
   if (!uuid || uuid->empty() || !backend || !created) {
     return make_error(Code::kIo, fmt::format("The file kb.json of knowledgebase '{}' is damaged: "
                                              "put it back from a backup.",
                                              id.str()));
   }
-  STRATA_ASSIGN_OR_RETURN(const Backend known, known_backend(*backend));
-  return Identity{*uuid, known, *created};
+  return Identity{*uuid, *backend, *created};
 }
 
 /// Its row in the root's catalog.
@@ -384,7 +384,6 @@ class FileKnowledgebases final : public Knowledgebases {
   }
 
   Result<Knowledgebase*> load(const KbId& id, Identity identity) {
-    STRATA_RETURN_IF_ERROR(check_backend(identity.backend, services_.root.shared()));
     STRATA_RETURN_IF_ERROR(refuse_twin(id, identity.uuid));
     STRATA_ASSIGN_OR_RETURN(Folders folders, ensure_folders(id));
     STRATA_ASSIGN_OR_RETURN(auto generations, open_generations_in(*folders.kb));

@@ -149,13 +149,13 @@ TEST_F(KnowledgebasesTest, AnUnknownOneIsToldWithTheNearestAndTheWayToMakeIt) {
 TEST_F(KnowledgebasesTest, WhatIsNoKbIsIgnoredAndADamagedOneTakesNoOtherAway) {
   Process process = start();
   ASSERT_OK(process.kbs->create(id("demo"), "file"));
-  for (const char* folder : {"half-made", "No Id", "damaged", "modelled"}) {
+  for (const char* folder : {"half-made", "No Id", "damaged", "unheard"}) {
     std::filesystem::create_directories(path_ + "/kb/" + folder);
   }
   std::ofstream(path_ + "/kb/No Id/kb.json") << content("kb/demo/kb.json");
   std::ofstream(path_ + "/kb/damaged/kb.json") << "{";
-  std::ofstream(path_ + "/kb/modelled/kb.json")
-      << R"({"uuid":"u","backend":"postgres","created":"2026-01-01T00:00:00.000000Z"})";
+  std::ofstream(path_ + "/kb/unheard/kb.json")
+      << R"({"uuid":"u","backend":"unheard of","created":"2026-01-01T00:00:00.000000Z"})";
   std::ofstream(path_ + "/kb/file") << "x";
   EXPECT_THAT(ids_of(process.kbs->list()), ElementsAre("demo"));
   const auto unopened = process.kbs->unopened();
@@ -164,8 +164,8 @@ TEST_F(KnowledgebasesTest, WhatIsNoKbIsIgnoredAndADamagedOneTakesNoOtherAway) {
   EXPECT_EQ(unopened[0].error.message,
             "Knowledgebase 'damaged' could not be opened. The file kb.json of knowledgebase "
             "'damaged' is damaged: put it back from a backup.");
-  EXPECT_EQ(unopened[1].id, "modelled");
-  EXPECT_EQ(unopened[1].error.code, Code::kBadRequest);
+  EXPECT_EQ(unopened[1].id, "unheard");
+  EXPECT_EQ(unopened[1].error.code, Code::kIo);  // not what a client did, nor a producer's batch
   EXPECT_CODE(Code::kIo, process.kbs->find(id("damaged")));
   EXPECT_CODE(Code::kUnknownKnowledgebase, process.kbs->find(id("half-made")));
 }

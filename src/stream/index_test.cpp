@@ -191,5 +191,16 @@ TEST_F(MigrateTest, ANodeWithoutPostgresLandsBatchesOfOneThatMoved) {
   EXPECT_TRUE(later.land(later.stream("s"), "b2", "{\"a\":\"1\"}\n"));
 }
 
+TEST_F(MigrateTest, ANodeWithoutPostgresLandsBatchesOfOneThatWasMadeThere) {
+  const KbId made = KbId::parse("made").value();
+  ASSERT_OK(one_->streams->create(*one_->kbs->create(made, "postgres").value(), id("s"), {}));
+  Process without(world_, "without");
+  const auto kb = without.kbs->find(made);
+  ASSERT_OK(kb);
+  Stream& stream = *without.streams->find(**kb, id("s")).value();
+  EXPECT_TRUE(without.land(stream, "b1", "{\"a\":\"1\"}\n"));
+  EXPECT_CODE(Code::kIo, (*kb)->catalog().manifest());
+}
+
 }  // namespace
 }  // namespace strata::stream
