@@ -177,7 +177,12 @@ class FileKnowledgebase final : public Knowledgebase {
          .postgres = *catalog_.in(Backend::kPostgres),
          .reach_postgres = [&root] { return root.shared().postgres->ping(); },
          .rebuild_index = rebuild_index,
-         .put_root_row = [this, &root] { return root.catalog().put_knowledgebase(row_of(*this)); },
+         .put_root_row = [this, &root]() -> Result<void> {
+           // One that was moved aside meanwhile has no row; another may have its id by now.
+           STRATA_ASSIGN_OR_RETURN(const bool there, in_place());
+           if (!there) return {};
+           return root.catalog().put_knowledgebase(row_of(*this));
+         },
          .progress = progress});
   }
   lock::KbLock& lock() override { return *lock_; }

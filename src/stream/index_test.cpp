@@ -160,6 +160,15 @@ TEST_F(MigrateTest, AJobUnderWayIsNotAbandonedByPostgresClock) {
   EXPECT_EQ(in_postgres()->jobs().job("j").value()->state, "running");
 }
 
+/// Or the row of one made anew under its id would be overwritten.
+TEST_F(MigrateTest, OneThatWasMovedAsideMeanwhileIsNotListedAgain) {
+  ASSERT_OK(migrate_and_at("Rebuilding the index", [&] {
+    std::filesystem::rename(one_->knowledgebase().folder(), world_.temp.path() + "/aside");
+    ASSERT_OK(one_->root->catalog().remove_knowledgebase("demo"));
+  }));
+  EXPECT_THAT(one_->root->catalog().knowledgebases().value(), testing::IsEmpty());
+}
+
 TEST_F(MigrateTest, TwoAtOnceMoveItOnce) {
   one_->stream("s");
   auto other = std::async(std::launch::async, [this] { return migrate(*two_); });
