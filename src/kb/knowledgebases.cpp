@@ -169,21 +169,21 @@ class FileKnowledgebase final : public Knowledgebase {
         const auto turn,
         turns->acquire(
             {.kb = id_.str(), .stream = {}, .purpose = Purpose::kMigrate, .wait = kMigrationWait}));
-    return kb::migrate(
-        {.fs = fs_,
-         .kb_folder = *folders_.kb,
-         .history = *history_,
-         .file = *catalog_.in(Backend::kFile),
-         .postgres = *catalog_.in(Backend::kPostgres),
-         .reach_postgres = [&root] { return root.shared().postgres->ping(); },
-         .rebuild_index = rebuild_index,
-         .put_root_row = [this, &root]() -> Result<void> {
-           // One that was moved aside meanwhile has no row; another may have its id by now.
-           STRATA_ASSIGN_OR_RETURN(const bool there, in_place());
-           if (!there) return {};
-           return root.catalog().put_knowledgebase(row_of(*this));
-         },
-         .progress = progress});
+    return kb::migrate({.fs = fs_,
+                        .kb_folder = *folders_.kb,
+                        .history = *history_,
+                        .file = *catalog_.in(Backend::kFile),
+                        .postgres = *catalog_.in(Backend::kPostgres),
+                        .reach_postgres = [&root] { return root.shared().postgres->ping(); },
+                        .rebuild_index = rebuild_index,
+                        .put_root_row = [this, &root]() -> Result<void> {
+                          // One that was moved aside meanwhile has no row; another may have its id
+                          // by now.
+                          STRATA_ASSIGN_OR_RETURN(const bool there, in_place());
+                          if (!there) return {};
+                          return root.catalog().put_knowledgebase(row_of(*this));
+                        },
+                        .progress = progress});
   }
   lock::KbLock& lock() override { return *lock_; }
   Generations& generations() override { return *generations_; }
