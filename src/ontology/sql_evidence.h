@@ -26,11 +26,12 @@ struct ScreeningLimits {
 
 /// Evidence by SQL over a snapshot and what its profile says. Each pair of columns is counted once.
 ///
-/// Of a dependency that fails in more than 5 % of the rows nobody asks how likely luck is: it is 0.
+/// Of a dependency that fails in more than 30 % of the rows nobody asks how likely luck is: it is
+/// 0.
 ///
 /// Beyond `rows_exact_max` rows, a dependency is first looked at on the rows of some of the
 /// entities of `from`, all rows of each: those whose cell has a stable_hash (MD5) that a fixed
-/// number divides. One that fails there in more than 5 % answers that figure; else all rows are
+/// number divides. One that fails there in more than 30 % answers that figure; else all rows are
 /// counted.
 class SqlEvidence final : public Evidence {
  public:

@@ -29,10 +29,10 @@ function expectProblem(answer, status, code, detail = /./) {
 function everything(stream) {
   const folder = server.streamFolder('demo', stream);
   const files = readdirSync(folder, { recursive: true, withFileTypes: true });
-  return files.filter((entry) => entry.isFile()).map((entry) => {
-    const path = join(entry.path, entry.name);
-    return `${path} ${sha256(readFileSync(path))}`;
-  }).sort();
+  return files.filter((entry) => entry.isFile()).map((entry) => join(entry.path, entry.name))
+      // The checkpoint of what landed before is due within a second, whatever else is done.
+      .filter((path) => !/\/numbers\/|\/_tmp\/.*\.json\.[0-9a-f]+$/.test(path))
+      .map((path) => `${path} ${sha256(readFileSync(path))}`).sort();
 }
 
 // --- Compressed bodies --------------------------------------------------------------------------
