@@ -39,7 +39,8 @@ class StreamTables final : public ontology::TableSource {
                             StreamId::parse(id.document().substr(kPrefix.size())));
     STRATA_ASSIGN_OR_RETURN(stream::Stream* const stream, streams_.find(knowledgebase_, name));
     STRATA_ASSIGN_OR_RETURN(auto columns, stream->columns().newest());
-    return ontology::SourceTable{id, stream::rows_of(*stream), std::move(columns)};
+    return ontology::SourceTable{id, stream::rows_of(*stream), std::move(columns),
+                                 stream->receiver().created_at};
   }
 
  private:
@@ -68,6 +69,18 @@ json::array all_of(const Applied& applied, std::string_view list) {
     }
   }
   return all;
+}
+
+/// What a type's view is called: the name in its model may be another stream's already.
+std::string view_of(const Applied& applied, const json::object& type) {
+  const std::string_view type_view = type.at("view").as_string();
+  for (const AppliedStream& stream : applied) {
+    if (stream.stream != std::string_view(type.at("stream").as_string())) continue;
+    for (const ontology::AppliedTable& table : stream.tables) {
+      if (table.type_view == type_view) return table.view;
+    }
+  }
+  return std::string(type_view);
 }
 
 json::object render_stream(const AppliedStream& stream) {
@@ -170,6 +183,7 @@ Result<http::Response> get_ontology(const http::Request& request, Services& serv
   json::array types = all_of(applied, "types");
   for (json::value& type : types) {
     json::object& object = type.as_object();
+    object["view"] = view_of(applied, object);
     const json::value* const key = object.if_contains("key");
     // The key is a property like the others, and named here.
     if (key == nullptr) {

@@ -10,6 +10,8 @@
 #include <boost/json/value_to.hpp>
 #include <exception>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "base/sha256.h"
 
@@ -22,20 +24,55 @@ using duck::Sql;
 constexpr std::string_view kFact = "fact";
 constexpr std::string_view kDimension = "dimension";
 
+constexpr std::string_view kStreamSource = "stream:";
+constexpr std::uint8_t kBigintDigits = 19;
+constexpr std::uint8_t kPrecisionMax = 38;
+
 json::object render(const AppliedTable& table) {
-  return {
-      {"view", table.view}, {"kind", table.kind == Kind::kFact ? kFact : kDimension},
-      {"key", table.key},   {"columns", json::array(table.columns.begin(), table.columns.end())},
-      {"file", table.file}, {"rows", table.rows}};
+  json::array columns;
+  for (const auto& [name, type] : table.columns) {
+    columns.push_back({{"name", name},
+                       {"type", type_name(type.type)},
+                       {"precision", type.precision},
+                       {"scale", type.scale}});
+  }
+  return {{"type_view", table.type_view},
+          {"view", table.view},
+          {"kind", table.kind == Kind::kFact ? kFact : kDimension},
+          {"key", table.key},
+          {"columns", std::move(columns)},
+          {"file", table.file},
+          {"rows", table.rows}};
+}
+
+Type type_called(std::string_view name) {
+  for (const Type type : {Type::kBigint, Type::kDecimal, Type::kDouble, Type::kDate, Type::kMonth,
+                          Type::kTimestamp, Type::kTimestampTz, Type::kBoolean}) {
+    if (type_name(type) == name) return type;
+  }
+  return Type::kVarchar;
+}
+
+TypedColumn read_column(const json::object& object) {
+  return {.name = json::value_to<std::string>(object.at("name")),
+          .type = {.type = type_called(object.at("type").as_string()),
+                   .precision = object.at("precision").to_number<std::uint8_t>(),
+                   .scale = object.at("scale").to_number<std::uint8_t>()}};
 }
 
 AppliedTable read_table(const json::object& object) {
-  return {.view = json::value_to<std::string>(object.at("view")),
-          .kind = object.at("kind").as_string() == kFact ? Kind::kFact : Kind::kDimension,
-          .key = json::value_to<std::string>(object.at("key")),
-          .columns = json::value_to<std::vector<std::string>>(object.at("columns")),
-          .file = json::value_to<std::string>(object.at("file")),
-          .rows = object.at("rows").to_number<std::uint64_t>()};
+  AppliedTable table{
+      .type_view = json::value_to<std::string>(object.at("type_view")),
+      .view = json::value_to<std::string>(object.at("view")),
+      .kind = object.at("kind").as_string() == kFact ? Kind::kFact : Kind::kDimension,
+      .key = json::value_to<std::string>(object.at("key")),
+      .columns = {},
+      .file = json::value_to<std::string>(object.at("file")),
+      .rows = object.at("rows").to_number<std::uint64_t>()};
+  for (const json::value& column : object.at("columns").as_array()) {
+    table.columns.push_back(read_column(column.as_object()));
+  }
+  return table;
 }
 
 AppliedStream read_stream(const json::object& object) {
@@ -52,40 +89,92 @@ AppliedStream read_stream(const json::object& object) {
   return stream;
 }
 
+/// What holds every value of both as it is; nothing: text alone does.
+std::optional<ColumnType> common_type(const ColumnType& one, const ColumnType& other) {
+  if (one == other) return one;
+  const auto exact = [](const ColumnType& type) -> std::optional<ColumnType> {
+    if (type.type == Type::kDecimal) return type;
+    if (type.type != Type::kBigint) return std::nullopt;
+    return ColumnType{.type = Type::kDecimal, .precision = kBigintDigits, .scale = 0};
+  };
+  const auto a = exact(one);
+  const auto b = exact(other);
+  if (!a || !b) return std::nullopt;
+  const int scale = std::max(a->scale, b->scale);
+  const int precision = std::max(a->precision - a->scale, b->precision - b->scale) + scale;
+  if (precision > kPrecisionMax) return std::nullopt;
+  return ColumnType{.type = Type::kDecimal,
+                    .precision = static_cast<std::uint8_t>(precision),
+                    .scale = static_cast<std::uint8_t>(scale)};
+}
+
 struct Source {
   const AppliedStream* stream;
   const AppliedTable* table;
 };
 
+std::string source_name(const Source& source) {
+  return std::string(kStreamSource) + source.stream->stream;
+}
+
 Sql rows_of(const AppliedTable& table, std::string_view kb_folder) {
-  return Sql("read_parquet(").glob(fmt::format("{}/{}", kb_folder, table.file), "").raw(")");
+  // Not what folders above the kb's are called: `/backups/day=1/`.
+  return Sql("read_parquet(")
+      .glob(fmt::format("{}/{}", kb_folder, table.file), "")
+      .raw(", hive_partitioning=false)");
 }
 
 Sql one_source(const Source& source, std::string_view kb_folder) {
   return Sql("SELECT *, ")
-      .literal("stream:" + source.stream->stream)
+      .literal(source_name(source))
       .raw(" AS _strata_source FROM ")
       .append(rows_of(*source.table, kb_folder));
 }
 
-/// Each key once; of a property the value of the first stream, by name, that has one.
-Sql conformed(const std::vector<Source>& sources, std::string_view kb_folder) {
-  Sql all;
-  std::vector<std::string> columns;
+/// Of each source's rows the columns as `columns` types them.
+Sql cast_source(const Source& source, const std::vector<TypedColumn>& columns,
+                std::string_view kb_folder) {
+  Sql select("SELECT ");
+  for (const TypedColumn& column : source.table->columns) {
+    const TypedColumn& wanted = *std::ranges::find(columns, column.name, &TypedColumn::name);
+    select.raw("CAST(").ident(column.name).raw(" AS ").append(sql_type(wanted.type));
+    select.raw(") AS ").ident(column.name).raw(", ");
+  }
+  return select.raw("_strata_conflicts, ")
+      .literal(source_name(source))
+      .raw(" AS _strata_source FROM ")
+      .append(rows_of(*source.table, kb_folder));
+}
+
+/// Of all sources; what is of several types that no type holds is text.
+std::vector<TypedColumn> columns_of(const std::vector<Source>& sources) {
+  std::vector<TypedColumn> columns;
   for (const Source& source : sources) {
-    if (!all.str().empty()) all.raw(" UNION ALL BY NAME ");
-    all.raw("(").append(one_source(source, kb_folder)).raw(")");
-    for (const std::string& column : source.table->columns) {
-      const bool is_new = std::ranges::find(columns, column) == columns.end();
-      if (is_new && column != sources.front().table->key) {
+    for (const TypedColumn& column : source.table->columns) {
+      const auto known = std::ranges::find(columns, column.name, &TypedColumn::name);
+      if (known == columns.end()) {
         columns.push_back(column);
+      } else {
+        known->type = common_type(known->type, column.type).value_or(ColumnType());
       }
     }
+  }
+  return columns;
+}
+
+/// Each key once; of a property the value of the first stream, by name, that has one.
+Sql conformed(const std::vector<Source>& sources, std::string_view kb_folder) {
+  const std::vector<TypedColumn> columns = columns_of(sources);
+  Sql all;
+  for (const Source& source : sources) {
+    if (!all.str().empty()) all.raw(" UNION ALL BY NAME ");
+    all.raw("(").append(cast_source(source, columns, kb_folder)).raw(")");
   }
   const std::string& key = sources.front().table->key;
   Sql select("SELECT ");
   select.ident(key);
-  for (const std::string& column : columns) {
+  for (const auto& [column, type] : columns) {
+    if (column == key) continue;
     select.raw(", arg_min(").ident(column).raw(", _strata_source) AS ").ident(column);
   }
   return select
@@ -97,8 +186,25 @@ Sql conformed(const std::vector<Source>& sources, std::string_view kb_folder) {
       .ident(key);
 }
 
-Sql view(const std::string& name, const Sql& select) {
-  return Sql("CREATE OR REPLACE VIEW ontology.").ident(name).raw(" AS ").append(select);
+const ColumnType& key_type(const AppliedTable& table) {
+  return std::ranges::find(table.columns, table.key, &TypedColumn::name)->type;
+}
+
+/// The view over what others have of the dimension `table`, if all their keys are of one kind.
+std::string shared_view(const AppliedTable& table, const std::vector<Source>& others) {
+  std::map<std::string, std::optional<ColumnType>> views;
+  for (const auto& [stream, other] : others) {
+    if (other->kind != Kind::kDimension || other->key != table.key ||
+        other->type_view != table.type_view) {
+      continue;
+    }
+    auto& type = views.try_emplace(other->view, key_type(table)).first->second;
+    if (type) type = common_type(*type, key_type(*other));
+  }
+  for (const auto& [view, type] : views) {
+    if (type) return view;
+  }
+  return {};
 }
 
 }  // namespace
@@ -141,32 +247,47 @@ std::string model_digest(const Applied& applied) {
   return sha256_hex(all);
 }
 
-std::vector<OntologyView> views_of(const Applied& applied, std::string_view kb_folder) {
-  // Dimensions of one name and key are one; facts never are.
-  std::map<std::pair<std::string, std::string>, std::vector<Source>> dimensions;
-  std::vector<Source> facts;
-  for (const AppliedStream& stream : applied) {
-    for (const AppliedTable& table : stream.tables) {
-      if (table.kind == Kind::kFact) {
-        facts.push_back({&stream, &table});
-      } else {
-        dimensions[{table.view, table.key}].push_back({&stream, &table});
-      }
+void name_views(AppliedStream& stream, const Applied& applied) {
+  std::vector<Source> others;
+  std::vector<Source> before;
+  for (const AppliedStream& one : applied) {
+    for (const AppliedTable& table : one.tables) {
+      (one.stream == stream.stream ? before : others).push_back({&one, &table});
     }
   }
-  std::map<std::string, Sql> views;
-  const auto add = [&views](const std::string& name, const Sql& select) {
-    std::string free = name;
-    for (int number = 2; views.contains(free); ++number) free = fmt::format("{}_{}", name, number);
-    views.emplace(free, view(free, select));
-  };
-  for (const auto& [name, sources] : dimensions) {
-    add(name.first, sources.size() == 1 ? one_source(sources.front(), kb_folder)
-                                        : conformed(sources, kb_folder));
+  std::set<std::string> taken;
+  for (const Source& other : others) taken.insert(other.table->view);
+  std::vector<AppliedTable*> unnamed;
+  for (AppliedTable& table : stream.tables) {
+    if (table.kind == Kind::kDimension) table.view = shared_view(table, others);
+    const auto old = std::ranges::find_if(before, [&table](const Source& one) {
+      return one.table->type_view == table.type_view && one.table->kind == table.kind;
+    });
+    if (table.view.empty() && old != before.end() && taken.insert(old->table->view).second) {
+      table.view = old->table->view;
+    }
+    if (table.view.empty()) unnamed.push_back(&table);
   }
-  for (const Source& source : facts) add(source.table->view, one_source(source, kb_folder));
+  for (AppliedTable* const table : unnamed) {
+    table->view = table->type_view;
+    for (int number = 2; !taken.insert(table->view).second; ++number) {
+      table->view = fmt::format("{}_{}", table->type_view, number);
+    }
+  }
+}
+
+std::vector<OntologyView> views_of(const Applied& applied, std::string_view kb_folder) {
+  std::map<std::string, std::vector<Source>> views;
+  for (const AppliedStream& stream : applied) {
+    for (const AppliedTable& table : stream.tables) {
+      views[table.view].push_back({&stream, &table});
+    }
+  }
   std::vector<OntologyView> all;
-  for (auto& [name, ddl] : views) all.push_back({name, std::move(ddl)});
+  for (const auto& [name, sources] : views) {
+    all.push_back({name, sources.size() == 1 ? one_source(sources.front(), kb_folder)
+                                             : conformed(sources, kb_folder)});
+  }
   return all;
 }
 

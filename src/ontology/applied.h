@@ -8,15 +8,17 @@
 #include "base/error.h"
 #include "duck/sql.h"
 #include "ontology/model.h"
+#include "ontology/typed_tables.h"
 
 /// What a version of a kb's model is made of, stream by stream, and the views over it.
 namespace strata::ontology {
 
 struct AppliedTable {
-  std::string view;
+  std::string type_view;  // as the stream's model calls it
+  std::string view;       // as it is called below `ontology.`
   Kind kind = Kind::kFact;
   std::string key;                   // of a dimension
-  std::vector<std::string> columns;  // without those that Strata adds
+  std::vector<TypedColumn> columns;  // without those that Strata adds
   std::string file;                  // below the kb's folder
   std::uint64_t rows = 0;
 };
@@ -42,11 +44,17 @@ Result<Applied> parse_applied(std::string_view json);
 /// SHA-256 of the streams' models: what makes a version another one.
 std::string model_digest(const Applied& applied);
 
-/// The views of schema `ontology`: one over all streams that have a dimension of that name and key,
-/// each key once; one for each fact. Where a name is taken already it gets a number. By name.
+/// Names the views of `stream`, whose tables have none yet. `applied` is all that stands already;
+/// no view of another stream is renamed, and none of this one's while it can keep its name.
+/// - A dimension is one with others of its name, its key and a type of keys that holds all of them.
+/// - Else a name that is taken gets a number: two facts are never one.
+void name_views(AppliedStream& stream, const Applied& applied);
+
+/// The views of schema `ontology`, by name: one for each fact, one for each dimension, over all
+/// streams that have it, each key once.
 struct OntologyView {
   std::string name;
-  duck::Sql ddl;
+  duck::Sql select;
 };
 std::vector<OntologyView> views_of(const Applied& applied, std::string_view kb_folder);
 

@@ -25,7 +25,7 @@ namespace {
 using duck::Sql;
 
 /// Part of a fingerprint: whoever changes a rule, a word list or a typed table raises it.
-constexpr std::string_view kRules = "1";
+constexpr std::string_view kRules = "2";
 constexpr std::string_view kSchema = "ontology";
 constexpr std::chrono::milliseconds kLockWait{10'000};
 
@@ -58,7 +58,7 @@ class Application {
         versions_(kb_.catalog().ontology()) {}
 
   Result<Outcome> run() {
-    STRATA_RETURN_IF_ERROR(settle_pending(kb_));
+    STRATA_RETURN_IF_ERROR(settle_pending());
     STRATA_RETURN_IF_ERROR(open());
     STRATA_RETURN_IF_ERROR(freeze_table());
     STRATA_ASSIGN_OR_RETURN(const auto same, unchanged());
@@ -83,6 +83,7 @@ class Application {
       active_version_ = active->version;
       active_digest_ = active->model_sha256;
       STRATA_ASSIGN_OR_RETURN(applied_, parse_applied(active->content));
+      content_ = active->content;
     }
     STRATA_ASSIGN_OR_RETURN(folder_, files_.make_job_folder(0));
     STRATA_ASSIGN_OR_RETURN(bench_,
@@ -107,7 +108,8 @@ class Application {
     return {};
   }
 
-  /// Of the rules, the schema and which rows there are: the same batches, each with as many rows.
+  /// Of the rules, the schema and which rows there are: the same batches of the same table, each
+  /// with as many rows.
   Result<std::string> fingerprint(const FrozenTable& frozen) {
     STRATA_ASSIGN_OR_RETURN(
         CellReader batches,
@@ -116,7 +118,7 @@ class Application {
                      "FROM (SELECT _batch_id, count(*) AS n FROM ")
                      .append(frozen.relation())
                      .raw(" GROUP BY _batch_id)")));
-    std::string all = fmt::format("{}\n{}\n", kRules, batches.text());
+    std::string all = fmt::format("{}\n{}\n{}\n", kRules, apply_.table.made_at, batches.text());
     if (!batches.whole()) return unexpected_answer("no digest of the batches");
     for (const std::string& column : frozen.columns) all += column + '\n';
     return sha256_hex(all);
@@ -170,14 +172,14 @@ class Application {
     STRATA_ASSIGN_OR_RETURN(const std::uint64_t version,
                             is_new ? next_version() : Result<std::uint64_t>(active_version_));
     STRATA_RETURN_IF_ERROR(write_tables(version));
+    name_views(stream_, applied_);
     *std::ranges::find(next, stream_.stream, &AppliedStream::stream) = stream_;
     apply_.progress.kill_point("ontology:after_tables");
     apply_.progress.progress(kTyped);
     if (is_new) {
       STRATA_RETURN_IF_ERROR(activate(version, digest, next));
     } else {
-      STRATA_RETURN_IF_ERROR(publish_views(next));
-      STRATA_RETURN_IF_ERROR(versions_.refresh(version, to_json(next)));
+      STRATA_RETURN_IF_ERROR(refresh(next));
     }
     Outcome outcome{.version = version, .unchanged = false, .rows = stream_.rows, .views = {}};
     for (const AppliedTable& table : stream_.tables) outcome.views.push_back(table.view);
@@ -202,7 +204,7 @@ class Application {
       STRATA_ASSIGN_OR_RETURN(const std::uint64_t rows,
                               count(*bench_, Sql("SELECT count(*) FROM read_parquet(")
                                                  .glob(folder_->path() + "/" + staged, "")
-                                                 .raw(")")));
+                                                 .raw(", hive_partitioning=false)")));
       // One name a snapshot and stream: a table that a view reads is never replaced.
       const auto file = files_.publish_typed_table(
           {.from = *folder_,
@@ -210,7 +212,8 @@ class Application {
            .version = version,
            .as = fmt::format("{}.{}.{:06}.parquet", table.view, stream_.stream, stream_.snapshot)});
       STRATA_RETURN_IF_ERROR(file);
-      stream_.tables.push_back({.view = table.view,
+      stream_.tables.push_back({.type_view = table.view,
+                                .view = {},
                                 .kind = table.kind,
                                 .key = table.key,
                                 .columns = std::move(table.columns),
@@ -227,27 +230,72 @@ class Application {
                                                                        .content = to_json(next),
                                                                        .job = apply_.job,
                                                                        .created = {}}));
-    if (!is_ours) {
-      return make_error(Code::kBusy, "Another job made a version of the model; start it again.");
-    }
+    if (!is_ours) return overtaken();
     apply_.progress.kill_point("ontology:after_pending");
-    const auto published = publish_views(next);
-    if (!published) {
-      ignore(versions_.drop_pending(version), "settled by the next job");
-      return published;
-    }
+    const auto activated = publish_and_activate(version, next);
+    // Its views may be there all the same.
+    if (!activated) ignore(settle_pending(), "settled by the next job");
+    return activated;
+  }
+
+  Result<void> publish_and_activate(std::uint64_t version, const Applied& next) {
+    STRATA_ASSIGN_OR_RETURN(const auto lease, acquire_lock());
+    STRATA_RETURN_IF_ERROR(check_not_overtaken());
+    STRATA_ASSIGN_OR_RETURN(const auto pending, versions_.pending());
+    if (!pending || pending->version != version || pending->job != apply_.job) return overtaken();
+    STRATA_RETURN_IF_ERROR(publish_views(next));
     apply_.progress.kill_point("ontology:after_publish");
     STRATA_RETURN_IF_ERROR(versions_.activate(version));
     apply_.progress.kill_point("ontology:after_activate");
     return {};
   }
 
-  /// One generation with all of `applied`'s views and no other one of the schema.
+  Result<void> refresh(const Applied& next) {
+    STRATA_ASSIGN_OR_RETURN(const auto lease, acquire_lock());
+    STRATA_RETURN_IF_ERROR(check_not_overtaken());
+    STRATA_RETURN_IF_ERROR(publish_views(next));
+    return versions_.refresh(active_version_, to_json(next));
+  }
+
+  /// A job that was taken for abandoned may be working still while the next one runs: of the two,
+  /// the one that comes to its views last would take the other's away.
+  Result<void> check_not_overtaken() {
+    STRATA_ASSIGN_OR_RETURN(const auto active, versions_.active());
+    const std::uint64_t version = active ? active->version : 0;
+    const bool is_same = version == active_version_ && (!active || active->content == content_);
+    if (!is_same) return overtaken();
+    return {};
+  }
+
+  static Error overtaken() {
+    return make_error(Code::kBusy, "Another job changed the model meanwhile; start it again.");
+  }
+
+  Result<std::unique_ptr<lock::Lease>> acquire_lock() {
+    return kb_.lock().acquire({.kb = kb_.id().str(),
+                               .stream = apply_.stream,
+                               .purpose = kb::Purpose::kOntology,
+                               .wait = kLockWait});
+  }
+
+  /// A version that stayed pending becomes active if its views are there, else it goes.
+  Result<void> settle_pending() {
+    STRATA_ASSIGN_OR_RETURN(const auto left, versions_.pending());
+    if (!left) return {};
+    // Whoever works on it still is between its views and their activation, or finds it gone.
+    STRATA_ASSIGN_OR_RETURN(const auto lease, acquire_lock());
+    STRATA_ASSIGN_OR_RETURN(const auto pending, versions_.pending());
+    if (!pending) return {};
+    STRATA_ASSIGN_OR_RETURN(const Applied applied, parse_applied(pending->content));
+    STRATA_ASSIGN_OR_RETURN(const kb::Generation newest, kb_.generations().newest());
+    STRATA_ASSIGN_OR_RETURN(const auto views, kb_.generations().views(newest));
+    return has_views_of(views, applied, kb_.folder()) ? versions_.activate(pending->version)
+                                                      : versions_.drop_pending(pending->version);
+  }
+
+  /// One generation with all of `applied`'s views and no other one of the schema. The kb's lock is
+  /// held.
   Result<void> publish_views(const Applied& applied) {
-    STRATA_ASSIGN_OR_RETURN(const auto lease, kb_.lock().acquire({.kb = kb_.id().str(),
-                                                                  .stream = apply_.stream,
-                                                                  .purpose = kb::Purpose::kOntology,
-                                                                  .wait = kLockWait}));
     STRATA_ASSIGN_OR_RETURN(const kb::Generation newest, kb_.generations().newest());
     STRATA_ASSIGN_OR_RETURN(const auto there, kb_.generations().views(newest));
     const auto wanted = views_of(applied, kb_.folder());
@@ -259,7 +307,9 @@ class Application {
         ddl.push_back(Sql("DROP VIEW IF EXISTS ontology.").ident(view.name));
       }
     }
-    for (const OntologyView& view : wanted) ddl.push_back(view.ddl);
+    for (const auto& [name, select] : wanted) {
+      ddl.push_back(Sql("CREATE OR REPLACE VIEW ontology.").ident(name).raw(" AS ").append(select));
+    }
     STRATA_RETURN_IF_ERROR(kb_.generations().publish(ddl));
     return {};
   }
@@ -272,7 +322,8 @@ class Application {
   std::unique_ptr<duck::Workbench> bench_;  // ends before its folder
   std::uint64_t active_version_ = 0;
   std::string active_digest_;
-  Applied applied_;  // as the active version has it
+  std::string content_;  // of the active version
+  Applied applied_;      // as the active version has it
   std::optional<FrozenTable> frozen_;
   AppliedStream stream_;
   Model model_;
@@ -286,18 +337,6 @@ std::string to_json(const Outcome& outcome) {
       {"unchanged", outcome.unchanged},
       {"rows", outcome.rows},
       {"views", boost::json::array(outcome.views.begin(), outcome.views.end())}});
-}
-
-Result<void> settle_pending(kb::Knowledgebase& knowledgebase) {
-  catalog::OntologyVersions& versions = knowledgebase.catalog().ontology();
-  STRATA_ASSIGN_OR_RETURN(const auto pending, versions.pending());
-  if (!pending) return {};
-  STRATA_ASSIGN_OR_RETURN(const Applied applied, parse_applied(pending->content));
-  STRATA_ASSIGN_OR_RETURN(const kb::Generation newest, knowledgebase.generations().newest());
-  STRATA_ASSIGN_OR_RETURN(const auto views, knowledgebase.generations().views(newest));
-  return has_views_of(views, applied, knowledgebase.folder())
-             ? versions.activate(pending->version)
-             : versions.drop_pending(pending->version);
 }
 
 Result<Outcome> apply(const Apply& apply) { return Application(apply).run(); }

@@ -51,12 +51,9 @@ std::string to_json(const Outcome& outcome);
 ///    stream's model changed.
 /// 4. A new version is put as pending, then one generation has all its views, under the kb's lock,
 ///    then it is active. A version that stayed pending is settled by the next call: its views are
-///    there or it goes.
+///    there or it goes. Where another call changed the model since this one began, as only one that
+///    was taken for abandoned can meet, nothing is published.
 /// Errors: kCancelled, kBusy, and those of workbench, files, catalog and lock.
 Result<Outcome> apply(const Apply& apply);
-
-/// What the next call would begin with, for whoever reads versions: a pending version that no job
-/// works on any more becomes active or goes.
-Result<void> settle_pending(kb::Knowledgebase& knowledgebase);
 
 }  // namespace strata::ontology

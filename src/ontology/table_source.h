@@ -47,6 +47,7 @@ struct SourceTable {
   TableId id;
   duck::Sql relation;                // has `columns`, filename and _batch_id
   std::vector<std::string> columns;  // in registry order
+  std::string made_at = {};          // tells a table from one that had its id before
 };
 
 /// One kind of tables. Thread-safe; no lock is held while a table is resolved.

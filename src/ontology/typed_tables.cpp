@@ -12,33 +12,14 @@ namespace {
 using duck::Sql;
 
 Sql cast_of(const Sql& cell, const ColumnType& type) {
-  switch (type.type) {
-    case Type::kVarchar:
-      return cell;
-    case Type::kBigint:
-      return Sql("TRY_CAST(").append(cell).raw(" AS BIGINT)");
-    case Type::kDecimal:
-      return Sql("TRY_CAST(")
-          .append(cell)
-          .raw(" AS DECIMAL(")
-          .number(type.precision)
-          .raw(", ")
-          .number(type.scale)
-          .raw("))");
-    case Type::kDouble:
-      return Sql("TRY_CAST(").append(cell).raw(" AS DOUBLE)");
-    case Type::kDate:
-      return Sql("TRY_CAST(").append(cell).raw(" AS DATE)");
-    case Type::kMonth:
-      return Sql("TRY_CAST(").append(cell).raw(" || '-01' AS DATE)");
-    case Type::kTimestamp:
-      return Sql("TRY_CAST(").append(cell).raw(" AS TIMESTAMP)");
-    case Type::kTimestampTz:
-      return Sql("TRY_CAST(").append(cell).raw(" AS TIMESTAMPTZ)");
-    case Type::kBoolean:
-      return Sql("lower(").append(cell).raw(") IN ('true', 'yes', 't', 'y')");
+  if (type.type == Type::kVarchar) return cell;
+  if (type.type == Type::kBoolean) {
+    return Sql("lower(").append(cell).raw(") IN ('true', 'yes', 't', 'y')");
   }
-  std::unreachable();
+  Sql sql("TRY_CAST(");
+  sql.append(cell);
+  if (type.type == Type::kMonth) sql.raw(" || '-01'");
+  return sql.raw(" AS ").append(sql_type(type)).raw(")");
 }
 
 /// Commas between what is appended.
@@ -81,12 +62,11 @@ TypedTable fact(const ObjectType& type, const Sql& snapshot) {
   TypedTable table{.view = type.view, .kind = Kind::kFact, .key = {}, .columns = {}, .select = {}};
   List columns;
   const auto add = [&](const Property& property) {
-    if (std::ranges::find(table.columns, property.name) != table.columns.end()) return;
     columns.next()
         .append(typed_cell(property.column, property.type))
         .raw(" AS ")
         .ident(property.name);
-    table.columns.push_back(property.name);
+    table.columns.push_back({property.name, property.type});
   };
   if (type.key) add(*type.key);
   for (const Property& property : type.properties) add(property);
@@ -120,22 +100,26 @@ Sql in_role(const ObjectType& type, std::size_t role, const Sql& time, const Sql
 
 TypedTable dimension(const ObjectType& type, const Sql& time, const Sql& snapshot) {
   const std::string& key = type.key->name;
-  TypedTable table{
-      .view = type.view, .kind = Kind::kDimension, .key = key, .columns = {key}, .select = {}};
+  TypedTable table{.view = type.view,
+                   .kind = Kind::kDimension,
+                   .key = key,
+                   .columns = {{key, type.key->type}},
+                   .select = {}};
   List columns;
   columns.next().ident(key);
   Sql conflicts;
   for (const Property& property : type.properties) {
-    // The value itself at the end: rows that are alike otherwise come in any order.
+    // A NULL inside would be greater than every time. The value itself at the end: rows that are
+    // alike otherwise come in any order.
     columns.next()
         .raw("arg_max(")
         .ident(property.name)
-        .raw(", (_strata_time, _strata_file, ")
+        .raw(", (_strata_time IS NOT NULL, _strata_time, _strata_file, ")
         .ident(property.name)
         .raw(")) AS ")
         .ident(property.name);
     conflicts.raw(" + (count(DISTINCT ").ident(property.name).raw(") > 1)::INTEGER");
-    table.columns.push_back(property.name);
+    table.columns.push_back({property.name, property.type});
   }
   columns.next().raw("0").append(conflicts).raw(" AS _strata_conflicts");
   Sql rows = in_role(type, 0, time, snapshot);
@@ -160,11 +144,39 @@ TypedTable dimension(const ObjectType& type, const Sql& time, const Sql& snapsho
 duck::Sql typed_cell(std::string_view column, const ColumnType& type) {
   const Sql cell = normalised(Sql().ident(column));
   if (type.type == Type::kVarchar) return cell;
-  return Sql("CASE WHEN ")
-      .append(is_one_of(kind_of(cell), kinds_of(type.type)))
-      .raw(" THEN ")
-      .append(cast_of(cell, type))
-      .raw(" END");
+  Sql sql("CASE WHEN ");
+  sql.append(is_one_of(kind_of(cell), kinds_of(type.type)));
+  // The cast rounds: a type is of one column, and a thing that plays several roles has more.
+  if (type.type == Type::kDecimal) {
+    sql.raw(" AND strlen(rtrim(split_part(").append(cell).raw(", '.', 2), '0')) <= ");
+    sql.number(type.scale);
+  }
+  return sql.raw(" THEN ").append(cast_of(cell, type)).raw(" END");
+}
+
+duck::Sql sql_type(const ColumnType& type) {
+  switch (type.type) {
+    case Type::kVarchar:
+      return Sql("VARCHAR");
+    case Type::kBigint:
+      return Sql("BIGINT");
+    case Type::kDecimal: {
+      Sql sql("DECIMAL(");
+      return sql.number(type.precision).raw(", ").number(type.scale).raw(")");
+    }
+    case Type::kDouble:
+      return Sql("DOUBLE");
+    case Type::kDate:
+    case Type::kMonth:
+      return Sql("DATE");
+    case Type::kTimestamp:
+      return Sql("TIMESTAMP");
+    case Type::kTimestampTz:
+      return Sql("TIMESTAMPTZ");
+    case Type::kBoolean:
+      return Sql("BOOLEAN");
+  }
+  std::unreachable();
 }
 
 std::vector<TypedTable> typed_tables(const Model& model, const Sql& snapshot) {

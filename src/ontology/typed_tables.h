@@ -10,11 +10,17 @@
 /// a cast.
 namespace strata::ontology {
 
+struct TypedColumn {
+  std::string name;
+  ColumnType type;
+  bool operator==(const TypedColumn&) const = default;
+};
+
 struct TypedTable {
   std::string view;  // `pay_fact`
   Kind kind = Kind::kFact;
   std::string key;                   // the column that is unique, of a dimension
-  std::vector<std::string> columns;  // without those that Strata adds
+  std::vector<TypedColumn> columns;  // without those that Strata adds
   duck::Sql select;
 };
 
@@ -22,11 +28,14 @@ struct TypedTable {
 /// _batch_id. A cell that is not what its column is becomes NULL, never another value.
 /// - A fact keeps every row, with filename and _batch_id.
 /// - A dimension has one row a key: of each property the value of the latest row, by the fact's
-/// time
-///   if it has one, then by file; and _strata_conflicts, of how many properties there were several.
+///   time if it has one (rows without it come before all others), then by file; and
+///   _strata_conflicts, of how many properties there were several.
 std::vector<TypedTable> typed_tables(const Model& model, const duck::Sql& snapshot);
 
 /// A cell of `column` as `type` says, else NULL.
 duck::Sql typed_cell(std::string_view column, const ColumnType& type);
+
+/// What a column of `type` is in a table.
+duck::Sql sql_type(const ColumnType& type);
 
 }  // namespace strata::ontology

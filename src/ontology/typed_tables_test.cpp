@@ -1,0 +1,194 @@
+#include "ontology/typed_tables.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ontology/testing/table_world.h"
+
+namespace strata::ontology {
+namespace {
+
+constexpr ColumnType kText{};
+constexpr ColumnType kWhole{.type = Type::kBigint};
+constexpr ColumnType kMoney{.type = Type::kDecimal, .precision = 7, .scale = 2};
+constexpr ColumnType kMonthly{.type = Type::kMonth};
+
+Property property(std::string name, std::string column, ColumnType type = kText,
+                  Role role = Role::kCategory) {
+  return {.name = std::move(name), .column = std::move(column), .role = role, .type = type};
+}
+
+class TypedTablesTest : public TableWorld {
+ protected:
+  using Rows = std::vector<duck::TextRow>;
+
+  /// The rows of the table `type`, as text, in the order of their text.
+  Rows rows_of(const Model& model, const FrozenTable& table, std::string_view view) {
+    for (const TypedTable& one : typed_tables(model, table.relation())) {
+      if (one.view != view) continue;
+      duck::Sql select("SELECT * FROM (");
+      return rows(select.append(one.select).raw(") ORDER BY ALL"));
+    }
+    ADD_FAILURE() << "no table " << view;
+    return {};
+  }
+  /// Writes the table, as a job does, and answers the names of the file's columns.
+  Rows written_columns(const duck::Sql& select) {
+    const std::string file = (folder() / "typed.parquet").string();
+    duck::Sql copy("COPY (");
+    const auto done =
+        bench().run(copy.append(select).raw(") TO ").literal(file).raw(" (FORMAT parquet)"), kLong);
+    EXPECT_TRUE(done) << done.error().detail;
+    return rows(duck::Sql("SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet(")
+                    .glob(file, "")
+                    .raw("))"));
+  }
+};
+
+TEST_F(TypedTablesTest, ACellIsItsValueOrNull) {
+  const struct {
+    ColumnType type;
+    std::vector<std::pair<Cell, Cell>> cells;
+  } cases[] = {
+      {kText,
+       {{" 007 ", "007"},
+        {"1e5", "1e5"},
+        {"O'Neil \"x\"", "O'Neil \"x\""},
+        {" N/A", std::nullopt},
+        {"", std::nullopt},
+        {std::nullopt, std::nullopt},
+        {"nano", "nano"}}},
+      {kWhole,
+       {{"42", "42"},
+        {"-7", "-7"},
+        {"9223372036854775807", "9223372036854775807"},
+        {"9223372036854775808", std::nullopt},
+        {"007", std::nullopt},
+        {"1.0", std::nullopt},
+        {"1_000", std::nullopt},
+        {"0x1F", std::nullopt},
+        {"1e3", std::nullopt}}},
+      {kMoney,
+       {{"79250.00", "79250.00"},
+        {"5", "5.00"},
+        {".5", "0.50"},
+        {"1.500", "1.50"},
+        {"1.005", std::nullopt},
+        {"123456.00", std::nullopt},
+        {"inf", std::nullopt},
+        {"1e2", std::nullopt},
+        {"1,000.00", std::nullopt}}},
+      {{.type = Type::kDouble},
+       {{"1e3", "1000.0"}, {"1e999", std::nullopt}, {"inf", std::nullopt}}},
+      {{.type = Type::kDate},
+       {{"2026-06-30", "2026-06-30"}, {"2026-02-30", std::nullopt}, {"30/06/2026", std::nullopt}}},
+      {kMonthly, {{"2026-06", "2026-06-01"}, {"2026-13", std::nullopt}, {"2026", std::nullopt}}},
+      {{.type = Type::kTimestamp},
+       {{"2026-06-30T08:00", "2026-06-30 08:00:00"},
+        {"2026-06-30 08:00:00.25", "2026-06-30 08:00:00.25"},
+        {"2026-06-30T08:00:00+02:00", std::nullopt},
+        {"2026-06-30", std::nullopt}}},
+      {{.type = Type::kTimestampTz},
+       {{"2026-06-30T08:00:00+02:00", "2026-06-30 06:00:00+00"},
+        {"2026-06-30T08:00:00Z", "2026-06-30 08:00:00+00"},
+        {"2026-06-30T08:00:00", std::nullopt}}},
+      {{.type = Type::kBoolean}, {{"Yes", "true"}, {"f", "false"}, {"1", std::nullopt}}},
+  };
+  for (const auto& [type, cells] : cases) {
+    for (const auto& [cell, expected] : cells) {
+      duck::Sql select("SELECT ");
+      select.append(typed_cell("it's \"c\"", type)).raw("::VARCHAR FROM (SELECT ");
+      select.append(cell ? duck::Sql().literal(*cell) : duck::Sql("NULL::VARCHAR"));
+      EXPECT_EQ(rows(select.raw(" AS ").ident("it's \"c\"").raw(")")), (Rows{{expected}}))
+          << type_name(type.type) << ": " << cell.value_or("NULL");
+    }
+  }
+}
+
+TEST_F(TypedTablesTest, AFactKeepsEveryRow) {
+  const Model model{.types = {{.kind = Kind::kFact,
+                               .view = "pay_fact",
+                               .properties = {property("amount", "Amount", kMoney),
+                                              property("select_2", "select \"x\"")}}},
+                    .links = {}};
+  const FrozenTable table =
+      frozen({"Amount", "select \"x\""}, {{"b1", {"1.50", "a"}},
+                                          {"b1", {"1.50", "a"}},
+                                          {"b2", {"oops", "n/a"}},
+                                          {"b2", {std::nullopt, std::nullopt}}});
+  const std::string file = (folder() / "data/").string();
+  EXPECT_EQ(rows_of(model, table, "pay_fact"),
+            (Rows{{"1.50", "a", file + "b1.parquet", "b1"},
+                  {"1.50", "a", file + "b1.parquet", "b1"},
+                  {std::nullopt, std::nullopt, file + "b2.parquet", "b2"},
+                  {std::nullopt, std::nullopt, file + "b2.parquet", "b2"}}));
+  EXPECT_EQ(written_columns(typed_tables(model, table.relation()).front().select),
+            (Rows{{"amount"}, {"select_2"}, {"filename"}, {"_batch_id"}}));
+}
+
+TEST_F(TypedTablesTest, ADimensionHasEachKeyOnceWithWhatIsKnownLatest) {
+  const Model model{.types = {{.kind = Kind::kFact,
+                               .view = "pay_fact",
+                               .properties = {property("period", "period", kMonthly, Role::kTime)}},
+                              {.kind = Kind::kDimension,
+                               .view = "employee",
+                               .key = property("id", "id"),
+                               .properties = {property("name", "full"), property("team", "name")}}},
+                    .links = {}};
+  const FrozenTable table = frozen({"id", "full", "name", "period"},
+                                   {{"b1", {"E1", "Ada", "red", "2026-05"}},
+                                    {"b2", {"E1", "Ada B", "red", "2026-06"}},
+                                    {"b3", {"E1", "n/a", "red", "2026-07"}},
+                                    // A file's name decides between rows of one time.
+                                    {"b3", {" E2", "Bob", "blue", "2026-05"}},
+                                    {"b4", {"E2", "Bo", "green", "2026-05"}},
+                                    {"b4", {"e2", std::nullopt, std::nullopt, "2026-05"}},
+                                    {"b4", {"-", "nobody", "blue", "2026-05"}}});
+  EXPECT_EQ(rows_of(model, table, "employee"), (Rows{{"E1", "Ada B", "red", "1"},
+                                                     {"E2", "Bo", "green", "2"},
+                                                     {"e2", std::nullopt, std::nullopt, "0"}}));
+}
+
+TEST_F(TypedTablesTest, ARowWithoutATimeIsNoLatestRow) {
+  const Model model{.types = {{.kind = Kind::kFact,
+                               .view = "pay_fact",
+                               .properties = {property("period", "period", kMonthly, Role::kTime)}},
+                              {.kind = Kind::kDimension,
+                               .view = "employee",
+                               .key = property("id", "id"),
+                               .properties = {property("name", "name")}}},
+                    .links = {}};
+  const FrozenTable table =
+      frozen({"id", "name", "period"}, {{"b1", {"E1", "dated", "2026-06"}},
+                                        {"b2", {"E1", "undated", std::nullopt}},
+                                        {"b3", {"E1", "misdated", "June"}},
+                                        {"b4", {"E2", "only", std::nullopt}}});
+  EXPECT_EQ(rows_of(model, table, "employee"), (Rows{{"E1", "dated", "1"}, {"E2", "only", "0"}}));
+}
+
+TEST_F(TypedTablesTest, TheCellsOfAnotherRoleAreNotRounded) {
+  Property key = property("airport", "origin");
+  key.more_columns = {"dest"};
+  Property height = property("height", "origin_height", kMoney);
+  height.more_columns = {"dest_height"};
+  Property city = property("city", "origin_city");
+  city.more_columns = {""};
+  const Model model{.types = {{.kind = Kind::kDimension,
+                               .view = "airport",
+                               .key = key,
+                               .properties = {city, height}}},
+                    .links = {}};
+  const FrozenTable table =
+      frozen({"origin", "dest", "origin_height", "dest_height", "origin_city"},
+             {{"b1", {"OSL", "LYS", "681.25", "821.005", "Oslo"}},
+              {"b1", {"BRN", "OSL", "1674.50", "681.25", "Bern"}}});
+  EXPECT_EQ(rows_of(model, table, "airport"), (Rows{{"BRN", "Bern", "1674.50", "0"},
+                                                    {"LYS", std::nullopt, std::nullopt, "0"},
+                                                    {"OSL", "Oslo", "681.25", "0"}}));
+}
+
+}  // namespace
+}  // namespace strata::ontology
