@@ -1,8 +1,12 @@
 // Applying ontology to a stream: the model, its views, what a repetition and what more rows change,
 // and that a server that dies on the way leaves the version that was active.
 import assert from 'node:assert/strict';
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { acquisitions, kKillPointExit, ndjson, run, start, until } from './harness.mjs';
+import {
+  acquisitions, freshFolder, kKillPointExit, run, start, until,
+} from './harness.mjs';
 import { kOntologyAfter, kOntologyBefore } from './kill_points.mjs';
 import { compensation, staff } from './payroll.mjs';
 import { Postgres, servicesMissing as skip } from './services.mjs';
@@ -172,6 +176,92 @@ for (const point of [...kOntologyBefore, ...kOntologyAfter]) {
     await again.stop();
   });
 }
+
+/// Whoever does `event` to the versions loses his connection, until what this answers is called.
+function cutOff(server, event) {
+  const database = new URL(server.postgresUrl).pathname.slice(1);
+  postgres.sql(`CREATE OR REPLACE FUNCTION cut_off() RETURNS trigger LANGUAGE plpgsql
+      SECURITY DEFINER AS $$ BEGIN
+        PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(1); RETURN NEW;
+      END $$`, database);
+  postgres.sql(`CREATE TRIGGER cut_off BEFORE ${event} ON strata.ontology_versions
+      FOR EACH ROW EXECUTE FUNCTION cut_off()`, database);
+  return () => postgres.sql('DROP TRIGGER cut_off ON strata.ontology_versions', database);
+}
+for (const [event, rows, counted, listed] of [
+  ['INSERT', compensation().map((row) => ({ ...row, team: `T${row.department[0]}` })), 60, 2],
+  ['UPDATE OF state', compensation().map((row) => ({ ...row, team: `T${row.department[0]}` })),
+   120, 2],
+  ['UPDATE OF content', compensation(), 120, 1],
+]) {
+  test(`PostgreSQL lost at ${event}: the model stays, the next run completes`, { skip },
+       async () => {
+    const server = await serveStream('compensation', compensation());
+    await apply(server, 'compensation');
+    const model = await ontology(server);
+    await send(server, 'compensation', rows, 'c');
+    const mend = cutOff(server, event);
+    const { json: { job: id } } = await post(server, 'compensation');
+    await until(async () => (await job(server, id)).state === 'failed', 'the job to fail');
+    assert.doesNotMatch((await job(server, id)).reason, /postgresql:\/\/|pass@|\/tmp/);
+    assert.deepEqual(await ontology(server), model);
+    assert.deepEqual(await server.rows(kKb, 'SELECT count(*) FROM ontology.pay_fact'),
+                     [[counted]]);
+    mend();
+    assert.equal((await apply(server, 'compensation')).version, listed);
+    assert.equal((await versions(server))[0], `${listed} active`);
+    assert.equal((await versions(server)).length, listed);
+    assert.deepEqual(await server.rows(kKb, 'SELECT count(*) FROM ontology.pay_fact'), [[120]]);
+  });
+}
+
+test('facts of one name: each type says which view is its own', { skip }, async () => {
+  const server = await serveStream('compensation', compensation());
+  await server.createReceiver(kKb, 'a_copy');
+  await send(server, 'a_copy', compensation().slice(0, 40), 'b');
+  await apply(server, 'compensation');
+  assert.deepEqual((await apply(server, 'a_copy')).views.filter((view) => /fact/.test(view)),
+                   ['pay_fact_2']);
+  const { object_types: types } = await ontology(server);
+  const facts = types.filter(({ kind }) => kind === 'fact');
+  assert.deepEqual(Object.fromEntries(facts.map(({ stream, view }) => [stream, view])),
+                   { compensation: 'pay_fact', a_copy: 'pay_fact_2' });
+  assert.deepEqual(await server.rows(kKb, `
+      SELECT (SELECT count(*) FROM ontology.pay_fact), (SELECT count(*) FROM ontology.pay_fact_2),
+             (SELECT count(*) FROM ontology.employee)`), [[60, 40, 20]]);
+});
+
+test('a stream made anew under an old name is applied anew', { skip }, async () => {
+  const server = await serveStream('compensation', compensation());
+  await apply(server, 'compensation');
+  const gone = await server.request('DELETE', `${kBase}/receivers/compensation`);
+  assert.equal(gone.status, 200, gone.text);
+  // What was made of it stays.
+  assert.deepEqual(await views(server), kSix);
+  await server.createReceiver(kKb, 'compensation');
+  await send(server, 'compensation', compensation().map((row) => ({ ...row, bonus: '1.00' })), 'b');
+  assert.equal((await apply(server, 'compensation')).unchanged, false);
+  assert.deepEqual(await server.rows(kKb, 'SELECT sum(bonus) FROM ontology.pay_fact'), [['60.00']]);
+});
+
+test('moved to another folder and applied again, all views answer', { skip }, async () => {
+  const server = await serveStream('compensation', compensation());
+  await server.createReceiver(kKb, 'other');
+  await send(server, 'other', compensation().slice(0, 30), 'b');
+  await apply(server, 'other');
+  await apply(server, 'compensation');
+  await server.stop();
+  const data = join(freshFolder(), 'year=2026');
+  renameSync(server.data, data);
+  const moved = await serve({ data, url: server.postgresUrl });
+  const { version, unchanged } = await apply(moved, 'compensation');
+  assert.deepEqual([version, unchanged], [2, false]);
+  assert.deepEqual(await moved.rows(kKb, `
+      SELECT (SELECT count(*) FROM ontology.pay_fact), (SELECT count(*) FROM ontology.pay_fact_2),
+             (SELECT count(*) FROM ontology.employee)`), [[30, 60, 20]]);
+  assert.deepEqual((await moved.query(kKb, 'SELECT * FROM ontology.pay_grade')).json.columns
+      .map(({ name }) => name), ['pay_grade', '_strata_conflicts', '_strata_source']);
+});
 
 test('the command waits for the job and shows the types', { skip }, async () => {
   const server = await serveStream('compensation', compensation());
