@@ -20,13 +20,20 @@ const bare = (type) => type.replace(/\(.*/, '');
 export function neutral({ object_types: types, links }, stream) {
   const columns = {};
   const own = types.filter((type) => type.stream === stream);
-  const kept = own.map(({ name, kind, key, properties }) => ({
-    name,
-    kind,
-    key: properties.find((property) => property.name === key)?.column ?? null,
-    properties: properties.filter((property) => property.name !== key)
-        .map(({ column, type, role }) => ({ column, type: bare(type), role })),
-  }));
+  const kept = own.map(({ name, kind, key, properties }) => {
+    const keys = properties.find((property) => property.name === key);
+    const others = properties.filter((property) => property.name !== key);
+    const inRole = (at) => others.filter(({ more_columns: more }) => more?.[at]).map(
+        ({ more_columns: more, type, role }) => ({ column: more[at], type: bare(type), role }));
+    return {
+      name,
+      kind,
+      key: keys?.column ?? null,
+      properties: others.map(({ column, type, role }) => ({ column, type: bare(type), role })),
+      roles: (keys?.more_columns ?? []).map((column, at) => (
+        { key: column, properties: inRole(at) })),
+    };
+  });
   for (const { properties } of own) {
     for (const { column, more_columns: more = [], type, role } of properties) {
       for (const name of [column, ...more].filter(Boolean)) {

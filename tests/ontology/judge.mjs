@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { streams } from './generate.mjs';
-import { isEnough, kMarks, scoreStream, shares, sum } from './score.mjs';
+import { isEnough, kMarks, looksOf, scoreStream, shares, sum } from './score.mjs';
 
 const kNames = ['precision', 'recall', 'f1', 'type', 'role', 'links'];
 const line = (name, values) => [name.padEnd(24), ...values.map((one) => one.padStart(10))].join('');
@@ -27,8 +27,8 @@ function producedFor(folder, name) {
 /// Judges the models in `folder`. Answers {lines, enough}; options as on the command line.
 export function judge(folder, options = {}) {
   const judged = streams().filter(({ open }) => open || !options.open).map(
-      ({ name, open, model }) => (
-        { name, open, score: scoreStream(model, producedFor(folder, name)) }));
+      ({ name, open, model, rows }) => (
+        { name, open, score: scoreStream(model, producedFor(folder, name), looksOf(rows())) }));
   const lines = [line('stream', kNames)];
   for (const { name, open, score } of judged) {
     if (!open && !options.reveal) continue;

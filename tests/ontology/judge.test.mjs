@@ -9,7 +9,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { streams } from './generate.mjs';
 import { perfect } from './perfect.mjs';
-import { isEnough, scoreStream, shares, sum } from './score.mjs';
+import { isEnough, looksOf, scoreStream, shares, sum } from './score.mjs';
 
 const kLetters = ['a', 'b', 'c', 'd', 'e'];
 const facts = kLetters.map((letter) => `f_${letter}`);
@@ -142,6 +142,30 @@ test('a column that may be in several places and is in none is missing from the 
   assert.equal(scoreStream(wider, produced).right, 3);
   remove(produced.types[kShop], 'owner');
   assert.equal(scoreStream(wider, produced).right, 2);
+});
+
+test('one type in several roles counts as a type for each', () => {
+  const [sale, shop] = perfect(expected).types;
+  const roles = [{ key: 'city', properties: [] }];
+  const merged = { ...perfect(expected), types: [sale, { ...shop, roles }] };
+  assert.deepEqual(sum([scoreStream(expected, merged)]), sum([kRight]));
+  roles[0].key = 'f_e';
+  assert.deepEqual(sum([scoreStream(expected, merged)]), sum([{ ...kRight, right: 2 }]));
+});
+
+test('types that hold the same are as right, others are not', () => {
+  const rows = [{ code: '17', zeros: '17', paid: '1', sent: 'Y', heat: '1.5', name: '17' },
+    { code: 400, zeros: '0400', paid: 'N/A', sent: '0', heat: '20', name: '18' }, { paid: 0 }];
+  const one = (type, role) => ({ type, role });
+  const model = { fact: null, types: [], links: [], or: {}, columns: {
+    code: one('VARCHAR', 'key'), zeros: one('VARCHAR', 'key'), paid: one('BOOLEAN', 'flag'),
+    sent: one('BOOLEAN', 'flag'), heat: one('DOUBLE', 'measure'), name: one('VARCHAR', 'label') } };
+  const found = { columns: Object.fromEntries(Object.entries(model.columns).map(
+      ([column, { role }]) => [column, one(column === 'heat' ? 'DECIMAL(3,1)' : 'BIGINT', role)])) };
+  const { faults, ...score } = scoreStream(model, found, looksOf(rows));
+  assert.deepEqual(faults.map((fault) => fault.split(' ')[1]), ['zeros', 'sent', 'name']);
+  assert.equal(score.typesRight, 3);
+  assert.equal(score.rolesRight, 6);
 });
 
 test('a list of entities has no fact: one that is produced is too many', () => {

@@ -4,15 +4,18 @@
 export const kMarks = { f1: 0.95, type: 0.98, role: 0.98 };
 const kAgreementMin = 0.8;
 const kFact = 'fact';
+const kNullTokens = ['', 'N/A', '-'];
 
 /// Decimals by whatever width; the two words for what names a thing.
 const plainType = (type) => String(type).toUpperCase().replace(/^(DECIMAL|NUMERIC)\b.*/, 'DECIMAL');
 const plainRole = (role) => (role === 'identifier' ? 'key' : role);
 
 /// Produced types as [{place, key, properties}]: place `fact`, or the key column. A column that is
-/// another type's key only says where the link is, and is nobody's property.
+/// another type's key only says where the link is, and is nobody's property. One type in several
+/// roles of a row says what a type for each role says, and counts as so many.
 function drawn(produced) {
-  const types = produced.types ?? [];
+  const types = (produced.types ?? []).flatMap(({ roles = [], ...type }) => [
+    type, ...roles.map((role) => ({ ...type, ...role }))]);
   const keys = new Set(types.filter(({ kind }) => kind !== kFact).map(({ key }) => key));
   return types.map(({ kind, key, properties = [] }) => {
     const own = properties.map(({ column }) => column).filter((column) => !keys.has(column));
@@ -60,6 +63,7 @@ const keyFits = (expected, wanted, found) => wanted.place !== kFact ||
 
 function scoreTypes(expected, produced) {
   const left = drawn(produced);
+  const count = left.length;
   const places = placesOf(expected, left);
   const faults = [];
   let right = 0;
@@ -76,26 +80,48 @@ function scoreTypes(expected, produced) {
       `has ${[...found.properties]}; expected ${wanted.properties}`);
   }
   faults.push(...left.map(({ place }) => `type ${place} is too many`));
-  const count = (produced.types ?? []).length;
   return { right, expected: right + wrong, produced: count, places, faults };
+}
+
+/// What the cells of `rows` are where types are a matter of taste, by column: `bits`, only 0 and 1;
+/// `whole`, numbers that read back as they are written.
+export function looksOf(rows) {
+  const looks = {};
+  for (const column of new Set(rows.flatMap(Object.keys))) {
+    const cells = rows.map((row) => String(row[column] ?? '')).filter(
+        (cell) => !kNullTokens.includes(cell));
+    const whole = cells.every((cell) => /^(0|[1-9]\d{0,17})$/.test(cell));
+    const bits = cells.every((cell) => cell === '0' || cell === '1');
+    if (whole) looks[column] = bits ? 'bits' : 'whole';
+  }
+  return looks;
+}
+
+/// Types that hold the same as the expected one: DECIMAL is exact, where a DOUBLE is none; a code
+/// that is a number loses nothing as one, if it has no leading zeros; 0 and 1 stay what they are.
+function sameTypes({ type, role }, look) {
+  if (type === 'DOUBLE') return ['DECIMAL'];
+  if (type === 'VARCHAR' && role === 'key' && look !== undefined) return ['BIGINT'];
+  return type === 'BOOLEAN' && look === 'bits' ? ['BIGINT'] : [];
 }
 
 /// Everything a column may be, as [type, role]. The category that is all a type has for a key may
 /// be called its key or its label: the model says the same.
-function mayBe(column, { type, role, or = [] }, places) {
-  const all = [{ type, role }, ...or.map((one) => ({ type, role, ...one }))];
+function mayBe(column, { type, role, or = [] }, places, look) {
+  const all = [{ type, role }, ...or.map((one) => ({ type, role, ...one })),
+    ...sameTypes({ type, role }, look).map((same) => ({ type: same, role }))];
   const isKey = places.get(column) === column;
   return all.flatMap((one) => (isKey && one.role === 'category' ?
     ['category', 'key', 'label'].map((each) => [one.type, each]) : [[one.type, one.role]]));
 }
 
-function scoreColumns(expected, produced, places) {
+function scoreColumns(expected, produced, places, looks) {
   const faults = [];
   const counts = { columns: 0, typesRight: 0, rolesRight: 0 };
   const listed = (produced.types ?? []).flatMap(({ properties = [] }) => properties);
   for (const [column, wanted] of Object.entries(expected.columns)) {
     const found = produced.columns?.[column] ?? listed.find((one) => one.column === column) ?? {};
-    const all = mayBe(column, wanted, places);
+    const all = mayBe(column, wanted, places, looks[column]);
     const sameType = all.filter(([type]) => type === plainType(found.type));
     const sameRole = (sameType.length ? sameType : all).some(
         ([, role]) => role === plainRole(found.role));
@@ -121,10 +147,10 @@ function scoreLinks(expected, produced, places) {
 }
 
 /// The counts of one stream, and its faults in words. `produced` undefined is a model without
-/// anything in it.
-export function scoreStream(expected, produced = {}) {
+/// anything in it; `looks` are looksOf() the stream's rows.
+export function scoreStream(expected, produced = {}, looks = {}) {
   const { places, faults, ...types } = scoreTypes(expected, produced);
-  const { faults: ofColumns, ...columns } = scoreColumns(expected, produced, places);
+  const { faults: ofColumns, ...columns } = scoreColumns(expected, produced, places, looks);
   return { ...types, ...columns, ...scoreLinks(expected, produced, places),
     faults: [...faults, ...ofColumns] };
 }
