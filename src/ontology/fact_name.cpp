@@ -30,7 +30,8 @@ Result<const Entity*> header_of(const Draft& draft, const Column& ordinal,
 /// Rule 1.
 Result<Words> line_of_header(const Draft& draft, Dependencies& dependencies) {
   for (const Column& column : draft.columns) {
-    if (column.role != Role::kOrdinal) continue;
+    // What numbers all rows tells no header's lines apart.
+    if (column.role != Role::kOrdinal || is_unique(*column.profile, dependencies.rows())) continue;
     STRATA_ASSIGN_OR_RETURN(const Entity* const header, header_of(draft, column, dependencies));
     if (header == nullptr) continue;
     Words name = header->stem;

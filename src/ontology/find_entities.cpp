@@ -85,10 +85,16 @@ bool looks_like_names(const ColumnProfile& column) {
   return 2 * static_cast<std::size_t>(names) >= column.top.size();
 }
 
+/// page_path of page_title.
+bool says_where(const Column& column) {
+  return !column.words.empty() && words::is_in(column.words.back(), words::kLocatorEndings);
+}
+
 bool is_code_only(const Entity& entity) {
   return entity.attributes.empty() &&
          (entity.key->role == Role::kIdentifier ||
-          (entity.key->role == Role::kCategory && looks_like_codes(*entity.key->profile)));
+          (entity.key->role == Role::kCategory &&
+           (looks_like_codes(*entity.key->profile) || says_where(*entity.key))));
 }
 
 bool is_name_only(const Entity& entity) {
@@ -102,7 +108,9 @@ Result<void> join_to_code(Draft& draft, std::size_t names, Dependencies& depende
   const Entity& named = draft.entities[names];
   for (Entity& codes : draft.entities) {
     if (&codes == &named || !is_code_only(codes) || codes.stem.empty()) continue;
-    if (!names_enough(*named.key, *codes.key) || !names_enough(*codes.key, *named.key)) continue;
+    // Not the other way round: each slip in a name is one more. That names are too many for their
+    // codes, same_thing() sees.
+    if (!names_enough(*named.key, *codes.key)) continue;
     STRATA_ASSIGN_OR_RETURN(const bool same, dependencies.same_thing(*codes.key, *named.key));
     if (!same) continue;
     // A column that only looks like names has no better word than one that says it is a code.
@@ -140,9 +148,10 @@ bool is_event_time(const Column& column) {
   return column.role == Role::kTime && !words::any_in(column.words, words::kLifeWords);
 }
 
-/// An amount of money or of something that moved; a price stands on the thing itself.
+/// An amount of money or of something that moved; a price and a weight stand on the thing itself.
 bool is_flow(const Column& column) {
   if (column.role != Role::kMeasure || words::is_in("price", column.words)) return false;
+  if (words::any_in(column.words, words::kSizeWords)) return false;
   return words::any_in(column.words, words::kMoneyWords) ||
          words::any_in(column.words, words::kQuantityWords);
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "base/cells.h"
+#include "ontology/date_look.h"
+#include "ontology/words/abbreviations.h"
 #include "ontology/words/identifiers.h"
 #include "ontology/words/labels.h"
 #include "ontology/words/lists.h"
@@ -49,6 +51,13 @@ bool is_constant(const Facts& facts) {
   return others == 0 || (cells >= kCellsMin && covers(facts.column.top_frequency, cells));
 }
 
+/// Days and months that no type takes, as `31.05.2023` or `Jun 12 1998`: about time all the same.
+bool is_written_like_dates(const ColumnProfile& column) {
+  const auto dates = std::ranges::count_if(
+      column.top, [](const CountedText& cell) { return reads_like_date(cell.text); });
+  return 10 * static_cast<std::size_t>(dates) > 9 * column.top.size();
+}
+
 bool is_time(const Facts& facts) {
   switch (facts.column.type.type) {
     case Type::kDate:
@@ -60,9 +69,23 @@ bool is_time(const Facts& facts) {
       return (facts.one_length(4) && words::any_in(facts.words, words::kYearWords)) ||
              ((facts.one_length(10) || facts.one_length(13)) &&
               words::any_in(facts.words, words::kEpochWords));
+    case Type::kVarchar:
+      return is_written_like_dates(facts.column);
     default:
       return false;
   }
+}
+
+/// `salesOrder`: 4500001. A number of documents or persons, were it one, would be of any length.
+bool is_bare_code(const Facts& facts) {
+  constexpr std::uint64_t kLengthMin = 4;
+  return facts.whole() && words::is_in(facts.words.back(), words::kGluedNouns) &&
+         facts.column.length_min >= kLengthMin && facts.one_length(facts.column.length_min);
+}
+
+bool says_how_much(const Words& words) {
+  return words::any_in(words, words::kMoneyWords) || words::any_in(words, words::kQuantityWords) ||
+         words::any_in(words, words::kNonAdditiveWords);
 }
 
 /// `number_of_items`, and whole numbers under a plural: `passengers`.
@@ -78,7 +101,7 @@ bool is_identifier(const Facts& facts) {
   if (facts.column.length_max > kCellLengthMax || counts_something(facts)) return false;
   return words::is_in(facts.words.back(), words::kIdentifierEndings) ||
          words::is_in(facts.words.back(), words::kIdentifierNouns) ||
-         words::is_in(facts.words.front(), words::kIdentifierBeginnings);
+         words::is_in(facts.words.front(), words::kIdentifierBeginnings) || is_bare_code(facts);
 }
 
 /// Every header has a first line, so that no number is more frequent than the first one; item_id
@@ -90,10 +113,21 @@ bool counts_from_first(const ColumnProfile& column) {
   });
 }
 
+/// `rec_no`, 1 to the number of rows: the place in an export, where a `row_id` may be kept for
+/// good.
+bool numbers_rows(const Facts& facts) {
+  const bool named = words::is_in(facts.words.front(), words::kRowWords) &&
+                     (facts.words.size() == 1 || facts.words.back() == "number");
+  return named && facts.column.length_min == 1 &&
+         facts.column.length_max <= std::to_string(facts.rows).size();
+}
+
 bool is_ordinal(const Facts& facts) {
-  return facts.whole() && words::is_in(facts.words.front(), words::kOrdinalBeginnings) &&
-         (facts.words.size() == 1 || is_identifier(facts)) &&
-         !is_unique(facts.column, facts.rows) && counts_from_first(facts.column);
+  const bool named = words::is_in(facts.words.front(), words::kOrdinalBeginnings) &&
+                     (facts.words.size() == 1 || is_identifier(facts) ||
+                      words::is_in(facts.words.back(), words::kOrdinalBeginnings));
+  return facts.whole() && named && counts_from_first(facts.column) &&
+         (!is_unique(facts.column, facts.rows) || numbers_rows(facts));
 }
 
 /// Words of yes and no, but for noise: one slip is enough to keep the type from being BOOLEAN.
@@ -107,16 +141,21 @@ bool says_yes_or_no(const Facts& facts) {
   return covers(words, filled(facts.column, facts.rows));
 }
 
-bool is_flag(const Facts& facts) {
-  if (facts.column.type.type == Type::kBoolean || says_yes_or_no(facts)) return true;
-  const bool asks =
-      facts.words.front() == "is" || facts.words.front() == "has" || facts.words.back() == "flag";
-  return asks && facts.whole() && facts.column.distinct <= 2;
+/// 0 and 1 are no, yes, and nothing else, where they neither count nor rank.
+bool is_zero_or_one(const Facts& facts) {
+  return facts.column.distinct == 2 && facts.column.length_max == 1 &&
+         !says_how_much(facts.words) && !counts_something(facts) &&
+         !words::is_in(facts.words.back(), words::kTypeEndings) &&
+         std::ranges::all_of(facts.column.top, [](const CountedText& cell) {
+           return cell.text == "0" || cell.text == "1";
+         });
 }
 
-bool is_label(const Facts& facts) {
-  return facts.text() && facts.column.length_max <= kLabelLengthMax &&
-         words::is_in(facts.words.back(), words::kLabelEndings);
+bool is_flag(const Facts& facts) {
+  if (facts.column.type.type == Type::kBoolean || says_yes_or_no(facts)) return true;
+  if (!facts.whole() || facts.column.distinct > 2) return false;
+  return facts.words.front() == "is" || facts.words.front() == "has" ||
+         facts.words.back() == "flag" || is_zero_or_one(facts);
 }
 
 /// Sentences: three blanks or more in most of the most frequent cells.
@@ -133,9 +172,10 @@ bool is_text(const Facts& facts) {
          (10 * facts.column.distinct > 9 * cells && is_prose(facts.column));
 }
 
-bool says_how_much(const Words& words) {
-  return words::any_in(words, words::kMoneyWords) || words::any_in(words, words::kQuantityWords) ||
-         words::any_in(words, words::kNonAdditiveWords);
+bool is_label(const Facts& facts) {
+  if (!facts.text() || facts.column.length_max > kLabelLengthMax) return false;
+  if (words::is_in(facts.words.back(), words::kTextLabels) && is_text(facts)) return false;
+  return words::is_in(facts.words.back(), words::kLabelEndings);
 }
 
 bool is_measure(const Facts& facts) {

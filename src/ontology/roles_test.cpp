@@ -80,6 +80,10 @@ TEST(RolesTest, OfTimes) {
       {"ts", numbers(40, 1'700'000'000), Role::kTime},
       {"event_time", numbers(40, 1'700'000'000'000), Role::kTime},
       {"timestamp", numbers(40, 17), Role::kMeasure},
+      // What no type takes is about time all the same.
+      {"opened", times(3, {"02/15/2023", "14/05/2022"}), Role::kTime},
+      {"opened", times(3, {"Jun 12 1998", "Sunday"}), Role::kCategory},
+      {"firmware", times(3, {"2.10.1", "2.9"}), Role::kCategory},
   };
   expect_roles(cases);
 }
@@ -97,6 +101,15 @@ TEST(RolesTest, OfNamesAndCodes) {
       // Codes of things do not begin at the first one more often than elsewhere; unique is no line.
       {"item_id", times(9, numbers(6, 400)), Role::kIdentifier},
       {"row_id", numbers(60, 1), Role::kIdentifier},
+      {"line_item_pos", times(9, numbers(6, 10)), Role::kOrdinal},
+      // The place in an export is nobody's code; what begins elsewhere is one.
+      {"rec_no", numbers(60, 1), Role::kOrdinal},
+      {"rec_no", numbers(60, 4001), Role::kIdentifier},
+      // A noun that things are numbered under, all numbers as long; else it counts them.
+      {"sales_order", numbers(60, 4500), Role::kIdentifier},
+      {"sales_order", numbers(60, 9970), Role::kMeasure},
+      {"sales_order", numbers(60, 100), Role::kMeasure},
+      {"unit_serial", times(3, numbers(20, 4500)), Role::kIdentifier},
       {"line", times(9, {"U1", "U2"}), Role::kCategory},
       {"employee_name", times(3, {"Ada", "Bo"}), Role::kLabel},
       {"title", times(3, {"Ada", "Bo"}), Role::kLabel},
@@ -112,9 +125,18 @@ TEST(RolesTest, OfFlagsAndTexts) {
       {"paid", with(times(80, {"yes", "no"}), times(10, {"maybe"})), Role::kCategory},
       {"is_paid", times(5, {"0", "1"}), Role::kFlag},
       {"has_car", times(5, {"0", "1", "2"}), Role::kCategory},
-      {"paid", times(5, {"0", "1"}), Role::kCategory},
+      {"paid", times(5, {"0", "1"}), Role::kFlag},
+      {"paid", times(5, {"0", "2"}), Role::kCategory},
+      {"paid", times(5, {"1"}), Role::kConstant},
+      {"alarms", times(5, {"0", "1"}), Role::kMeasure},
+      {"stock", times(5, {"0", "1"}), Role::kMeasure},
+      {"risk_level", times(5, {"0", "1"}), Role::kCategory},
       {"comment", numbers(40, 1, "all is well with part "), Role::kText},
       {"comment", times(20, {"all is well here", "nothing to be seen"}), Role::kCategory},
+      // A description may be a name; sentences are none.
+      {"description", numbers(40, 1, "all is well with part "), Role::kText},
+      {"description", numbers(40, 1, "bolt M"), Role::kLabel},
+      {"title", numbers(40, 1, "all is well with part "), Role::kLabel},
       {"notes", times(5, {std::string(121, 'x'), "y"}), Role::kText},
       {"page", numbers(10'001, 1, "/p/"), Role::kText},
       {"page", times(2, numbers(10'000, 1, "/p/")), Role::kCategory},
@@ -129,6 +151,8 @@ TEST(RolesTest, OfNumbers) {
       {"passengers", times(9, {"1", "2"}), Role::kMeasure},
       {"passenger", times(9, {"1", "2"}), Role::kCategory},
       {"cluster", times(9, numbers(20, 1)), Role::kCategory},
+      {"days_off", times(9, numbers(9, 1)), Role::kMeasure},
+      {"times_reopened", times(9, numbers(5, 1)), Role::kMeasure},
       {"age", times(9, numbers(5, 1)), Role::kMeasure},
       {"x", times(9, numbers(25, 1)), Role::kMeasure},
       // The ceiling is a number, not a share of the rows.

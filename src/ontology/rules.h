@@ -29,6 +29,10 @@ Result<void> take_categories(Draft& draft, Dependencies& dependencies);
 /// S5: so are flags, texts, times and measures, and by rows alone flags, places and the times of a
 /// life; the times of events stay in the fact too.
 Result<void> take_other_properties(Draft& draft, Dependencies& dependencies);
+/// Roles that only the entities show: a column that has properties is a code, and what is another
+/// word for a code is its name. `columns` are the draft's.
+Result<void> settle_roles(std::vector<Column>& columns, const Draft& draft,
+                          Dependencies& dependencies);
 /// S7: one kind of thing in several roles of a row.
 Result<void> merge_roles(Draft& draft, Dependencies& dependencies);
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <set>
 #include <span>
 
 #include "ontology/testing/sample_streams.h"
@@ -124,6 +126,20 @@ TEST(RulesTest, S2NamesJoinCodesOfAnotherStem) {
       {"nor do the rows say it",
        {{"customer_id", customer()}, {"email", any("m", 15, 5)}, {"amount", amount(2)}},
        "ThingFact: amount[additive] customer_id email\nCustomer = (customer_id)\n"},
+      {"a path and a title",
+       {{"page_title", customer_name()},
+        {"page_path", of("/p/", 20, 1, 900)},
+        {"amount", amount(2)}},
+       "ThingFact: amount[additive] page_path\nPage = (page_path) title\n"},
+      {"slips in a twentieth of the names make no more things",
+       {{"page_title",
+         [](std::size_t row) {
+           return fmt::format("Name {}{}", scattered(row, 1) % 4,
+                              row % 50 == 7 ? fmt::format("x{}", row) : "");
+         }},
+        {"page_path", any("/p/", 4, 1)},
+        {"amount", amount(2)}},
+       "ThingFact: amount[additive] page_path\nPage = (page_path) title\n"},
       {"codes and names that only look like ones",
        {{"badge", any("B-", 20, 1)},
         {"who",
@@ -141,6 +157,10 @@ TEST(RulesTest, S2NamesJoinCodesOfAnotherStem) {
 
 TEST(RulesTest, S3CategoriesOfAnEntity) {
   const Case cases[] = {
+      {"a type, class, grade or level groups across things: it stays one of its own",
+       {{"customer_id", customer()}, {"customer_type", of_customer("s", 4)}, {"amount", amount(2)}},
+       "ThingFact: amount[additive] customer_id customer_type\nCustomer = (customer_id)\n"
+       "CustomerType = (customer_type)\nCustomer ~> CustomerType\n"},
       {"named after it and fixed by it",
        {{"customer_id", customer()},
         {"customer_segment", of_customer("s", 4)},
@@ -302,6 +322,14 @@ TEST(RulesTest, S8WhatOnlyDescribes) {
         {"amount", amount(5)}},
        "ThingFact: amount[additive] currency mode task_status task_type\n"
        "TaskType = (task_type)\n"},
+      {"a priority, a quality, a color, a state of few values",
+       {{"priority", any("s", 4, 1)},
+        {"quality", any("q", 4, 2)},
+        {"color", any("c", 4, 3)},
+        {"leg_state", any("t", 4, 4)},
+        {"state", any("t", 40, 5)},
+        {"amount", amount(5)}},
+       "ThingFact: amount[additive] color leg_state priority quality state\nState = (state)\n"},
       {"a status of many values is a thing",
        {{"task_status", any("s", 40, 1)}, {"amount", amount(5)}},
        "ThingFact: amount[additive] task_status\nTaskStatus = (task_status)\n"},
@@ -335,6 +363,42 @@ TEST(RulesTest, S8WhatOnlyDescribes) {
   expect_models(cases);
 }
 
+std::string roles(const Columns& columns) {
+  const Model model = model_of(table(columns));
+  std::set<std::string> roles;
+  const auto add = [&](const Property& property) {
+    roles.insert(fmt::format("{} {}", property.column, role_name(property.role)));
+  };
+  for (const ObjectType& type : model.types) {
+    if (type.key) add(*type.key);
+    std::ranges::for_each(type.properties, add);
+  }
+  return fmt::format("{}", fmt::join(roles, ", "));
+}
+
+/// A column has one role, in whatever types it is.
+TEST(RulesTest, EntitiesShowWhatIsACodeAndWhatAName) {
+  const struct {
+    Columns columns;
+    std::string roles;
+  } cases[] = {
+      // Codes and names that no name of a column says: the one has the other.
+      {{{"carrier", any("K", 20, 1)}, {"carrier_name", customer_name()}, {"amount", amount(2)}},
+       "amount measure, carrier identifier, carrier_name label"},
+      {{{"sold_to", any("K", 20, 1)}, {"sold_to_city", customer_name()}, {"amount", amount(2)}},
+       "amount measure, sold_to identifier, sold_to_city label"},
+      {{{"customer_id", customer()}, {"customer", customer_name()}, {"amount", amount(2)}},
+       "amount measure, customer label, customer_id identifier"},
+      {{{"carrier", any("", 20, 1)}, {"carrier_name", customer_name()}, {"amount", amount(2)}},
+       "amount measure, carrier category, carrier_name label"},
+      // Shared by several of them it is no name; without a property a noun is no code.
+      {{{"sold_to", any("K", 20, 1)}, {"sold_to_area", of_customer("a", 4)}, {"amount", amount(2)}},
+       "amount measure, sold_to identifier, sold_to_area category"},
+      {{{"depot", any("K", 20, 1)}, {"amount", amount(2)}}, "amount measure, depot category"},
+  };
+  for (const auto& [columns, expected] : cases) EXPECT_EQ(roles(columns), expected);
+}
+
 TEST(RulesTest, S9WhatListsThings) {
   const Case cases[] = {
       {"neither amount nor time",
@@ -355,6 +419,12 @@ TEST(RulesTest, S9WhatListsThings) {
       {"names without codes",
        {{"name", each("N ")}, {"region", any("r", 4, 1)}},
        "Region = (region)\nThing = (name) region\n"},
+      {"so do how heavy it is and when it was launched",
+       {{"site_id", each("S")},
+        {"site_name", each("N ")},
+        {"weight_g", amount(2)},
+        {"launched_on", date()}},
+       "Site = (site_id) launched_on name weight_g[additive]\n"},
       {"an amount makes it a fact",
        {{"site_id", each("S")}, {"site_name", each("N ")}, {"sales", amount(2)}},
        "SaleFact: sales[additive] site_id\nSite = (site_id) name\n"},
@@ -423,6 +493,11 @@ TEST(RulesTest, FactsAreCalledAfterWhatTheirRowsAre) {
       {"lines of a header",
        {{"order_id", order}, {"line_no", line}, {"amount", amount(1)}},
        "OrderLineFact: amount[additive] line_no order_id\nOrder = (order_id)\n"},
+      {"a running number of all rows counts no header's lines",
+       {{"order_id", order},
+        {"rec_no", [](std::size_t row) { return std::to_string(1 + row); }},
+        {"amount", amount(1)}},
+       "ThingFact: amount[additive] order_id rec_no\nOrder = (order_id)\n"},
       {"numbers that do not tell the lines of a header apart",
        {{"order_id", order},
         {"line_no", [](std::size_t row) { return std::to_string(1 + row % 2); }},

@@ -9,7 +9,7 @@ namespace strata::ontology {
 
 Result<Model> synthesise(const Profile& profile, Evidence& evidence,
                          const SynthesisContext& context) {
-  const std::vector<Column> columns = read_columns(profile);
+  std::vector<Column> columns = read_columns(profile);
   Dependencies dependencies(columns, profile.rows, evidence);
   Draft draft{.columns = columns};
   // Each rule builds on what those before it left.
@@ -20,6 +20,7 @@ Result<Model> synthesise(const Profile& profile, Evidence& evidence,
   STRATA_RETURN_IF_ERROR(take_categories(draft, dependencies));
   STRATA_RETURN_IF_ERROR(take_other_properties(draft, dependencies));
   STRATA_RETURN_IF_ERROR(merge_roles(draft, dependencies));
+  STRATA_RETURN_IF_ERROR(settle_roles(columns, draft, dependencies));
   return assemble(draft, dependencies, context);
 }
 

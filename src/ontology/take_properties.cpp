@@ -3,6 +3,7 @@
 #include "ontology/rules.h"
 #include "ontology/words/lists.h"
 #include "ontology/words/times.h"
+#include "ontology/words/types.h"
 
 namespace strata::ontology {
 namespace {
@@ -70,9 +71,16 @@ bool of_a_life(const Column& column) {
          (column.role == Role::kMeasure && words::any_in(column.words, words::kPlaceWords));
 }
 
+/// product_class groups products, and may group them across streams.
+bool is_own_type(const Column& column) {
+  return !column.words.empty() && words::is_in(column.words.back(), words::kOwnTypeEndings);
+}
+
 bool may_be_category_of(const Draft& draft, const Column& column) {
   switch (column.role) {
     case Role::kCategory:
+      if (is_own_type(column)) return false;
+      [[fallthrough]];
     case Role::kLabel:
       return draft.is_free(column) || lone_entity(draft, column);
     case Role::kIdentifier:

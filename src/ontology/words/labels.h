@@ -9,6 +9,9 @@ inline constexpr std::string_view kLabelEndings[] = {
     "description", "email", "label", "mail", "name", "phone", "title",
 };
 
+/// Of those, what may as well be free text: sentences make it that.
+inline constexpr std::string_view kTextLabels[] = {"description"};
+
 /// Parts of a name: `first_name` is a label of the row's person, and no thing called First.
 inline constexpr std::string_view kNameParts[] = {
     "display", "family", "first", "full", "given", "last", "long", "middle", "nick", "sur",

@@ -15,9 +15,13 @@ inline constexpr std::string_view kMoneyWords[] = {
 
 /// Numbers that count or measure how much of something there was.
 inline constexpr std::string_view kQuantityWords[] = {
-    "bytes",    "clicks",  "count", "distance", "duration", "hours",  "kwh",   "length", "minutes",
-    "quantity", "seconds", "stock", "units",    "views",    "volume", "votes", "weight",
+    "bytes",   "clicks",   "count",   "days",  "distance", "duration", "hours",  "kwh",   "length",
+    "minutes", "quantity", "seconds", "stock", "units",    "views",    "volume", "votes", "weight",
 };
+
+/// Of those, how large a thing is: no amount that moved, so that a list of products with weights is
+/// a list of things.
+inline constexpr std::string_view kSizeWords[] = {"depth", "height", "length", "weight", "width"};
 
 /// Amounts that stand at a time: summed over everything but time.
 inline constexpr std::string_view kSemiAdditiveWords[] = {
@@ -43,7 +47,8 @@ inline constexpr std::string_view kPerPeriodWords[] = {
     "annual", "annually", "daily", "hourly", "monthly", "weekly", "yearly",
 };
 
-/// A whole number with this as its first words counts something: `num_items`, `number_of_items`.
-inline constexpr std::string_view kCountBeginnings[] = {"count", "number", "total"};
+/// A whole number with this as its first words counts something: `num_items`, `number_of_items`,
+/// `times_opened`.
+inline constexpr std::string_view kCountBeginnings[] = {"count", "number", "times", "total"};
 
 }  // namespace strata::ontology::words
