@@ -1,5 +1,6 @@
 #include "ontology/cells_sql.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace strata::ontology {
@@ -15,6 +16,50 @@ struct Gate {
   duck::Sql::Text cast_after;
   CellKind kind;
 };
+
+/// How else days are written that can be read one way only: a year first, days before points, names
+/// of months. Between `before` and `after` a cell becomes what ISO 8601 has for it.
+struct Spelling {
+  duck::Sql::Text pattern;
+  duck::Sql::Text before;
+  duck::Sql::Text after;
+  CellKind kind;
+};
+
+const std::vector<Spelling>& spellings() {
+  static const std::vector<Spelling> all = {
+      {"'[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}'", "replace(", ", '/', '-')", CellKind::kDate},
+      {"'[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}[T ][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{1,9})?)?'",
+       "replace(", ", '/', '-')", CellKind::kTimestamp},
+      {"'[0-9]{1,2}\\.[0-9]{1,2}\\.[0-9]{4}'", "regexp_replace(",
+       ", '^([0-9]+)\\.([0-9]+)\\.([0-9]+)', '\\3-\\2-\\1')", CellKind::kDate},
+      {"'[0-9]{1,2}\\.[0-9]{1,2}\\.[0-9]{4}[T ][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{1,9})?)?'",
+       "regexp_replace(", ", '^([0-9]+)\\.([0-9]+)\\.([0-9]+)', '\\3-\\2-\\1')",
+       CellKind::kTimestamp},
+      {"'[0-9]{1,2} [A-Z][a-z]{2} [0-9]{4}'", "strftime(try_strptime(",
+       ", '%d %b %Y'), '%Y-%m-%d')", CellKind::kDate},
+      {"'(0[1-9]|1[0-2])/[0-9]{4}'", "regexp_replace(", ", '^([0-9]+)/([0-9]+)$', '\\2-\\1')",
+       CellKind::kMonth},
+      {"'[A-Z][a-z]{2} [0-9]{4}'", "strftime(try_strptime(", ", '%b %Y'), '%Y-%m')",
+       CellKind::kMonth},
+  };
+  return all;
+}
+
+/// What TRY_CAST is asked behind a cell that ISO 8601 would spell so.
+duck::Sql::Text cast_after(CellKind kind) {
+  if (kind == CellKind::kMonth) return " || '-01' AS DATE)";
+  return kind == CellKind::kDate ? duck::Sql::Text(" AS DATE)") : " AS TIMESTAMP)";
+}
+
+void append_spellings(duck::Sql& sql, const duck::Sql& cell) {
+  for (const Spelling& one : spellings()) {
+    sql.raw(" WHEN regexp_full_match(").append(cell).raw(", ").raw(one.pattern);
+    sql.raw(") THEN CASE WHEN TRY_CAST(").raw(one.before).append(cell).raw(one.after);
+    sql.raw(cast_after(one.kind)).raw(" IS NOT NULL THEN ").append(number_of(one.kind));
+    sql.raw(" ELSE ").append(number_of(CellKind::kText)).raw(" END");
+  }
+}
 
 void append_gate(duck::Sql& sql, const duck::Sql& cell, const Gate& gate) {
   sql.raw(" WHEN regexp_full_match(").append(cell).raw(", ").raw(gate.pattern).raw(") THEN ");
@@ -46,7 +91,9 @@ duck::Sql kind_of(const duck::Sql& cell) {
   duck::Sql sql("CASE WHEN ");
   // All but words begin with a digit, a sign or a point, and none is long: two comparisons spare
   // most text the expressions.
-  sql.append(cell).raw(" < '+' OR ").append(cell).raw(" >= ':' THEN CASE WHEN strlen(");
+  sql.append(cell).raw(" < '+' OR (").append(cell).raw(" >= ':' AND (strlen(").append(cell);
+  // `Jun 2026` is the one date that begins like a word.
+  sql.raw(") <> 8 OR substr(").append(cell).raw(", 4, 1) <> ' ')) THEN CASE WHEN strlen(");
   sql.append(cell).raw(") <= 5 AND lower(").append(cell);
   sql.raw(") IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n') THEN ");
   sql.append(number_of(CellKind::kWord)).raw(" ELSE ").append(number_of(CellKind::kText));
@@ -75,7 +122,19 @@ duck::Sql kind_of(const duck::Sql& cell) {
        }) {
     append_gate(sql, cell, gate);
   }
+  append_spellings(sql, cell);
   return sql.raw(" ELSE ").append(number_of(CellKind::kText)).raw(" END");
+}
+
+duck::Sql as_iso(const duck::Sql& cell, Type type) {
+  const std::vector<CellKind> kinds = kinds_of(type);
+  duck::Sql sql("CASE");
+  for (const Spelling& one : spellings()) {
+    if (std::ranges::find(kinds, one.kind) == kinds.end()) continue;
+    sql.raw(" WHEN regexp_full_match(").append(cell).raw(", ").raw(one.pattern).raw(") THEN ");
+    sql.raw(one.before).append(cell).raw(one.after);
+  }
+  return sql.raw(" ELSE ").append(cell).raw(" END");
 }
 
 duck::Sql integer_digits(const duck::Sql& cell) {

@@ -31,6 +31,9 @@ inline constexpr std::uint8_t kCellKinds = 11;
 duck::Sql normalised(const duck::Sql& cell);
 /// Of a normalised cell: a CellKind's number.
 duck::Sql kind_of(const duck::Sql& cell);
+/// A cell whose kind is a date's, month's or timestamp's, spelled as ISO 8601 does; `type` is that
+/// of its column: kDate, kMonth or kTimestamp.
+duck::Sql as_iso(const duck::Sql& cell, Type type);
 /// How many digits stand before and after the point, of a number without an exponent.
 duck::Sql integer_digits(const duck::Sql& cell);
 duck::Sql scale(const duck::Sql& cell);

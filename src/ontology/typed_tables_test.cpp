@@ -108,6 +108,37 @@ TEST_F(TypedTablesTest, ACellIsItsValueOrNull) {
   }
 }
 
+TEST_F(TypedTablesTest, ADayIsItsDayHoweverItIsSpelled) {
+  const struct {
+    Type type;
+    std::string cell;
+    std::optional<std::string> value;
+  } cases[] = {
+      {Type::kDate, "2026-04-03", "2026-04-03"},
+      {Type::kDate, "03.04.2026", "2026-04-03"},
+      {Type::kDate, "2026/4/3", "2026-04-03"},
+      {Type::kDate, "3 Apr 2026", "2026-04-03"},
+      {Type::kDate, "03/04/2026", std::nullopt},
+      {Type::kDate, "31.04.2026", std::nullopt},
+      {Type::kDate, "2026-04", std::nullopt},
+      {Type::kMonth, "2026-04", "2026-04-01"},
+      {Type::kMonth, "04/2026", "2026-04-01"},
+      {Type::kMonth, "Apr 2026", "2026-04-01"},
+      {Type::kMonth, "03.04.2026", std::nullopt},
+      {Type::kTimestamp, "03.04.2026 10:05", "2026-04-03 10:05:00"},
+      {Type::kTimestamp, "2026/04/03T10:05:06.5", "2026-04-03 10:05:06.5"},
+      {Type::kTimestamp, "03.04.2026 10:05:00Z", std::nullopt},
+      {Type::kTimestamp, "03.04.2026", std::nullopt},
+      {Type::kVarchar, "03.04.2026", "03.04.2026"},
+  };
+  for (const auto& [type, cell, value] : cases) {
+    duck::Sql select("SELECT (");
+    select.append(typed_cell("c", {.type = type})).raw(")::VARCHAR FROM (SELECT ");
+    select.literal(cell).raw(" AS c)");
+    EXPECT_EQ(rows(select), std::vector<duck::TextRow>{{value}}) << type_name(type) << " " << cell;
+  }
+}
+
 TEST_F(TypedTablesTest, AFactKeepsEveryRow) {
   const Model model{.types = {{.kind = Kind::kFact,
                                .view = "pay_fact",

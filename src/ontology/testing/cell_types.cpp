@@ -80,10 +80,36 @@ bool is_timestamp(std::string_view text, bool with_offset) {
   return take_offset(text) && text.empty();
 }
 
+bool is_date(std::string_view text) { return take_date(text) && text.empty(); }
+
 bool is_month(std::string_view text) {
   if (!take_number(text, 4, 4) || !take(text, "-")) return false;
   const auto month = take_number(text, 2, 2);
   return month && *month >= 1 && *month <= 12 && text.empty();
+}
+
+/// The spellings that cells_sql.h takes besides ISO 8601's, as that has them; anything else as it
+/// is.
+std::string as_iso(std::string_view text) {
+  const std::size_t mark = std::min(text.find_first_of("T "), text.size());
+  const std::string clock(text.substr(mark));
+  std::string_view day = text.substr(0, mark);
+  std::string_view rest = day;
+  if (const auto year = take_number(rest, 4, 4); year && take(rest, "/")) {
+    std::string iso(day);
+    std::ranges::replace(iso, '/', '-');
+    return iso + clock;
+  }
+  rest = day;
+  const std::string first(rest.substr(0, rest.find_first_of("./")));
+  if (!take_number(rest, 1, 2)) return std::string(text);
+  if (first.size() == 2 && take(rest, "/") && rest.size() == 4) {
+    return std::string(rest) + "-" + first;
+  }
+  if (!take(rest, ".")) return std::string(text);
+  const std::string second(rest.substr(0, rest.find('.')));
+  if (!take_number(rest, 1, 2) || !take(rest, ".") || rest.size() != 4) return std::string(text);
+  return std::string(rest) + "-" + second + "-" + first + clock;
 }
 
 struct Number {
@@ -149,11 +175,11 @@ bool casts(std::string_view cell, Type type) {
     case Type::kDouble:
       return parse_number(cell).has_value();
     case Type::kDate:
-      return take_date(cell) && cell.empty();
+      return is_date(as_iso(cell));
     case Type::kMonth:
-      return is_month(cell);
+      return is_month(as_iso(cell));
     case Type::kTimestamp:
-      return is_timestamp(cell, false) || is_timestamp(cell, true);
+      return is_timestamp(as_iso(cell), false) || is_timestamp(cell, true);
     case Type::kTimestampTz:
       return is_timestamp(cell, true);
     case Type::kBoolean:
