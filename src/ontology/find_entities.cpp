@@ -14,15 +14,6 @@
 namespace strata::ontology {
 namespace {
 
-/// Every mask has a digit, none a blank, and they are few: E9999.
-bool looks_like_codes(const ColumnProfile& column) {
-  constexpr std::size_t kMasksMax = 3;
-  return !column.masks.empty() && column.masks.size() <= kMasksMax &&
-         std::ranges::all_of(column.masks, [](const CountedText& mask) {
-           return mask.text.contains('9') && !mask.text.contains(' ');
-         });
-}
-
 std::size_t preference(const Column& column, const auto& list) {
   const std::string word = column.words.empty() ? "" : column.words.back();
   return static_cast<std::size_t>(std::ranges::find(list, word) - std::ranges::begin(list));

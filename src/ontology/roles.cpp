@@ -252,4 +252,12 @@ bool is_number(const ColumnType& type) {
   return type.type == Type::kBigint || type.type == Type::kDecimal || type.type == Type::kDouble;
 }
 
+bool looks_like_codes(const ColumnProfile& column) {
+  constexpr std::size_t kMasksMax = 3;
+  return !column.masks.empty() && column.masks.size() <= kMasksMax &&
+         std::ranges::all_of(column.masks, [](const CountedText& mask) {
+           return mask.text.contains('9') && !mask.text.contains(' ');
+         });
+}
+
 }  // namespace strata::ontology

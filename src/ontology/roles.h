@@ -36,5 +36,7 @@ bool has_few_values(const ColumnProfile& column, std::uint64_t rows);
 /// Every row has its own value, but for noise.
 bool is_unique(const ColumnProfile& column, std::uint64_t rows);
 bool is_number(const ColumnType& type);
+/// Every mask has a digit, none a blank, and they are few: E9999.
+bool looks_like_codes(const ColumnProfile& column);
 
 }  // namespace strata::ontology

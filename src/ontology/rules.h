@@ -30,7 +30,8 @@ Result<void> take_categories(Draft& draft, Dependencies& dependencies);
 /// life; the times of events stay in the fact too.
 Result<void> take_other_properties(Draft& draft, Dependencies& dependencies);
 /// Roles that only the entities show: a column that has properties is a code, and what is another
-/// word for a code is its name. `columns` are the draft's.
+/// word for a code is its name; keys, and what is unique, are codes if they look like many.
+/// `columns` are the draft's.
 Result<void> settle_roles(std::vector<Column>& columns, const Draft& draft,
                           Dependencies& dependencies);
 /// S7: one kind of thing in several roles of a row.

@@ -197,8 +197,11 @@ TEST(RulesTest, S4WhatIsUniqueAndHasNoName) {
         {"at", date()}},
        "ThingFact: amount[additive] at customer_id\nCustomer = (customer_id) name\n"},
       {"a category that never repeats groups nothing",
-       {{"customer_id", customer()}, {"voucher", each("v")}, {"amount", amount(2)}},
+       {{"customer_id", customer()}, {"voucher", each("v ")}, {"amount", amount(2)}},
        "ThingFact: amount[additive] customer_id voucher\nCustomer = (customer_id)\n"},
+      {"nor does one that looks like codes: it is the rows' own",
+       {{"customer_id", customer()}, {"voucher", each("v")}, {"amount", amount(2)}},
+       "VoucherFact: (voucher) amount[additive] customer_id\nCustomer = (customer_id)\n"},
   };
   expect_models(cases);
 }
@@ -395,6 +398,9 @@ TEST(RulesTest, EntitiesShowWhatIsACodeAndWhatAName) {
       {{{"sold_to", any("K", 20, 1)}, {"sold_to_area", of_customer("a", 4)}, {"amount", amount(2)}},
        "amount measure, sold_to identifier, sold_to_area category"},
       {{{"depot", any("K", 20, 1)}, {"amount", amount(2)}}, "amount measure, depot category"},
+      // Codes under no word for one, if they are many.
+      {{{"probe", any("TH-", 60, 1)}, {"amount", amount(2)}}, "amount measure, probe identifier"},
+      {{{"probe", any("TH ", 60, 1)}, {"amount", amount(2)}}, "amount measure, probe category"},
   };
   for (const auto& [columns, expected] : cases) EXPECT_EQ(roles(columns), expected);
 }

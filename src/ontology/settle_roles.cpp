@@ -16,6 +16,21 @@ Result<bool> is_name_of(const Attribute& attribute, const Column& key, Dependenc
   return dependencies.same_thing(key, *attribute.column);
 }
 
+/// Text that has no name for a code and is one all the same: `TH-0007`, or the hex of a session.
+/// Grades and tiers have digits too, but few values.
+bool is_unnamed_code(const Column& column, std::uint64_t rows) {
+  constexpr std::uint64_t kHashMin = 8;
+  const ColumnProfile& profile = *column.profile;
+  if (column.role != Role::kCategory || is_number(profile.type)) return false;
+  if (has_few_values(profile, rows)) return false;
+  const bool one_length =
+      profile.length_min >= kHashMin && profile.length_min == profile.length_max;
+  return looks_like_codes(profile) ||
+         (one_length && std::ranges::all_of(profile.masks, [](const CountedText& mask) {
+            return mask.text.contains('9') && !mask.text.contains(' ');
+          }));
+}
+
 }  // namespace
 
 Result<void> settle_roles(std::vector<Column>& columns, const Draft& draft,
@@ -33,6 +48,14 @@ Result<void> settle_roles(std::vector<Column>& columns, const Draft& draft,
     if (entity.attributes.empty() || entity.key->role != Role::kCategory) continue;
     own(columns, *entity.key).role = Role::kIdentifier;
     for (const Column* const more : entity.more_keys) own(columns, *more).role = Role::kIdentifier;
+  }
+  for (Column& column : columns) {
+    const bool attribute = draft.attribute(column) != nullptr;
+    if (attribute || !is_unnamed_code(column, dependencies.rows())) continue;
+    // A thing's, or the row's own.
+    if (!draft.is_free(column) || is_unique(*column.profile, dependencies.rows())) {
+      column.role = Role::kIdentifier;
+    }
   }
   return {};
 }

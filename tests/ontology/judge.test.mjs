@@ -160,8 +160,9 @@ test('types that hold the same are as right, others are not', () => {
   const model = { fact: null, types: [], links: [], or: {}, columns: {
     code: one('VARCHAR', 'key'), zeros: one('VARCHAR', 'key'), paid: one('BOOLEAN', 'flag'),
     sent: one('BOOLEAN', 'flag'), heat: one('DOUBLE', 'measure'), name: one('VARCHAR', 'label') } };
+  const typeOf = (column) => (column === 'heat' ? 'DECIMAL(3,1)' : 'BIGINT');
   const found = { columns: Object.fromEntries(Object.entries(model.columns).map(
-      ([column, { role }]) => [column, one(column === 'heat' ? 'DECIMAL(3,1)' : 'BIGINT', role)])) };
+      ([column, { role }]) => [column, one(typeOf(column), role)])) };
   const { faults, ...score } = scoreStream(model, found, looksOf(rows));
   assert.deepEqual(faults.map((fault) => fault.split(' ')[1]), ['zeros', 'sent', 'name']);
   assert.equal(score.typesRight, 3);

@@ -24,12 +24,12 @@ inline constexpr std::string_view kTimeParts[] = {
 
 /// Times in the life of a thing, as against the time of what a row tells of.
 inline constexpr std::string_view kLifeWords[] = {
-    "activated",    "birth",      "birthday", "born",     "built",     "commissioned",
-    "created",      "deployed",   "dob",      "employed", "enrolled",  "established",
-    "fitted",       "founded",    "hire",     "hired",    "install",   "installation",
-    "installed",    "introduced", "joined",   "launch",   "launched",  "manufactured",
-    "mounted",      "onboarded",  "opened",   "opening",  "registered",
-    "registration", "signup",     "since",    "updated",  "valid",
+    "activated", "birth",      "birthday", "born",     "built",      "commissioned",
+    "created",   "deployed",   "dob",      "employed", "enrolled",   "established",
+    "fitted",    "founded",    "hire",     "hired",    "install",    "installation",
+    "installed", "introduced", "joined",   "launch",   "launched",   "manufactured",
+    "mounted",   "onboarded",  "opened",   "opening",  "registered", "registration",
+    "signup",    "since",      "updated",  "valid",
 };
 
 /// Where a thing stands: numbers of the thing, not of what a row tells of.
