@@ -16,8 +16,8 @@ Sql cast_of(const Sql& cell, const ColumnType& type) {
   if (type.type == Type::kBoolean) {
     return Sql("lower(").append(cell).raw(") IN ('true', 'yes', 't', 'y')");
   }
-  const bool is_dated = type.type == Type::kDate || type.type == Type::kMonth ||
-                        type.type == Type::kTimestamp;
+  const bool is_dated =
+      type.type == Type::kDate || type.type == Type::kMonth || type.type == Type::kTimestamp;
   Sql sql("TRY_CAST(");
   sql.append(is_dated ? as_iso(cell, type.type) : cell);
   if (type.type == Type::kMonth) sql.raw(" || '-01'");
