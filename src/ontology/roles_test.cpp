@@ -104,6 +104,7 @@ TEST(RolesTest, OfNamesAndCodes) {
       {"line_item_pos", times(9, numbers(6, 10)), Role::kOrdinal},
       // The place in an export is nobody's code; what begins elsewhere is one.
       {"rec_no", numbers(60, 1), Role::kOrdinal},
+      {"rec_no", numbers(60, 10), Role::kIdentifier},
       {"rec_no", numbers(60, 4001), Role::kIdentifier},
       // A noun that things are numbered under, all numbers as long; else it counts them.
       {"sales_order", numbers(60, 4500), Role::kIdentifier},
