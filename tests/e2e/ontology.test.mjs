@@ -215,6 +215,31 @@ for (const [event, rows, counted, listed] of [
   });
 }
 
+test('PostgreSQL killed under a job: its end is told when it is back, the next run completes',
+     { skip }, async () => {
+  const server = await serveStream('compensation', compensation());
+  await apply(server, 'compensation');
+  const model = await ontology(server);
+  await send(server, 'compensation', compensation().map(
+      (row) => ({ ...row, team: `T${row.department[0]}` })), 'c');
+  const database = new URL(server.postgresUrl).pathname.slice(1);
+  const letGo = await postgres.hold('strata.ontology_versions', database);
+  const { json: { job: id } } = await post(server, 'compensation');
+  await until(() => postgres.someSession(database, "wait_event_type = 'Lock'"), 'the job to wait');
+  await postgres.stop();
+  await letGo();
+  // Meanwhile batches land and the version that is active answers.
+  await server.land(kKb, 'compensation', compensation().slice(0, 1), 'meanwhile');
+  assert.deepEqual(await server.rows(kKb, 'SELECT count(*) FROM ontology.pay_fact'), [[60]]);
+  await postgres.start();
+  const state = async () => (await server.get(`${kBase}/jobs/${id}`)).json.state;
+  await until(async () => await state() === 'failed', 'the end of the job');
+  assert.deepEqual(await ontology(server), model);
+  assert.equal((await apply(server, 'compensation')).version, 2);
+  assert.deepEqual(await versions(server), ['2 active', '1 retired']);
+  assert.deepEqual(await server.rows(kKb, 'SELECT count(*) FROM ontology.pay_fact'), [[121]]);
+});
+
 test('facts of one name: each type says which view is its own', { skip }, async () => {
   const server = await serveStream('compensation', compensation());
   await server.createReceiver(kKb, 'a_copy');
