@@ -271,6 +271,19 @@ export class Server {
     return answer.json.columns.map(({ name }) => name);
   }
 
+  /// A job as it is now.
+  async job(kb, id) {
+    return (await this.get(pathOf(kb, `/jobs/${id}`))).json;
+  }
+  /// The job that `answer`, a 202, began, as it ended.
+  async jobEnd(kb, answer) {
+    assert.equal(answer.status, 202, answer.text);
+    const job = () => this.job(kb, answer.json.job);
+    await until(async () => !['queued', 'running'].includes((await job()).state),
+                'the end of the job');
+    return job();
+  }
+
   async createKb(kb, backend = kPostgres === undefined ? 'file' : 'postgres') {
     const answer = await this.control('/knowledgebase', { id: kb, backend });
     assert.equal(answer.status, 201, answer.text);

@@ -31,14 +31,7 @@ const migrate = (server) => run(
 const postMigrate = (server, body = { backend: 'postgres' }, kb = kKb) =>
     server.control(`/knowledgebase/${kb}/migrate`, body);
 /// The job that moves the catalog, as it ended.
-async function migrated(server) {
-  const answer = await postMigrate(server);
-  assert.equal(answer.status, 202, answer.text);
-  const job = async () => (await server.get(
-      `/knowledgebase/${kKb}/strata/jobs/${answer.json.job}`)).json;
-  await until(async () => ['done', 'failed'].includes((await job()).state), 'the end of the job');
-  return job();
-}
+const migrated = async (server) => server.jobEnd(kKb, await postMigrate(server));
 /// Once the job of the node that died is known to be nobody's.
 async function migrateAfterAll(server) {
   let ran;

@@ -41,14 +41,8 @@ async function send(server, stream, rows, prefix) {
 }
 
 const post = (server, stream) => server.control(`${kBase}/receivers/${stream}/ontology`);
-const job = async (server, id) => (await server.get(`${kBase}/jobs/${id}`)).json;
 async function apply(server, stream) {
-  const answer = await post(server, stream);
-  assert.equal(answer.status, 202, answer.text);
-  const ended = async () => !['queued', 'running'].includes(
-      (await job(server, answer.json.job)).state);
-  await until(ended, 'the end of the job');
-  const done = await job(server, answer.json.job);
+  const done = await server.jobEnd(kKb, await post(server, stream));
   assert.equal(done.state, 'done', done.reason);
   return done.result;
 }
@@ -142,7 +136,7 @@ test('what cannot be applied is refused before any work', { skip }, async () => 
   assert.deepEqual(both.map(({ status }) => status).sort(), [202, 409]);
   const [begun, refused] = both.toSorted((a, b) => a.status - b.status);
   assert.deepEqual([refused.json.code, refused.json.job], ['ontology_running', begun.json.job]);
-  await until(async () => (await job(server, begun.json.job)).state === 'done', 'the job');
+  await until(async () => (await server.job(kKb, begun.json.job)).state === 'done', 'the job');
   assert.equal((await server.get(`${kBase}/jobs`)).json.jobs.length, 1);
 });
 
@@ -170,7 +164,7 @@ for (const point of [...kOntologyBefore, ...kOntologyAfter]) {
       answer = await post(again, 'compensation');
       return answer.status === 202;
     }, 'the lease of the dead server');
-    await until(async () => (await job(again, answer.json.job)).state === 'done', 'the job');
+    await until(async () => (await again.job(kKb, answer.json.job)).state === 'done', 'the job');
     assert.deepEqual(await versions(again), ['2 active', '1 retired']);
     assert.deepEqual(await again.rows(kKb, 'SELECT count(*) FROM ontology.pay_fact'), [[120]]);
     await again.stop();
@@ -202,8 +196,8 @@ for (const [event, rows, counted, listed] of [
     await send(server, 'compensation', rows, 'c');
     const mend = cutOff(server, event);
     const { json: { job: id } } = await post(server, 'compensation');
-    await until(async () => (await job(server, id)).state === 'failed', 'the job to fail');
-    assert.doesNotMatch((await job(server, id)).reason, /postgresql:\/\/|pass@|\/tmp/);
+    await until(async () => (await server.job(kKb, id)).state === 'failed', 'the job to fail');
+    assert.doesNotMatch((await server.job(kKb, id)).reason, /postgresql:\/\/|pass@|\/tmp/);
     assert.deepEqual(await ontology(server), model);
     assert.deepEqual(await server.rows(kKb, 'SELECT count(*) FROM ontology.pay_fact'),
                      [[counted]]);
@@ -232,7 +226,7 @@ test('PostgreSQL killed under a job: its end is told when it is back, the next r
   await server.land(kKb, 'compensation', compensation().slice(0, 1), 'meanwhile');
   assert.deepEqual(await server.rows(kKb, 'SELECT count(*) FROM ontology.pay_fact'), [[60]]);
   await postgres.start();
-  const state = async () => (await server.get(`${kBase}/jobs/${id}`)).json.state;
+  const state = async () => (await server.job(kKb, id)).state;
   await until(async () => await state() === 'failed', 'the end of the job');
   assert.deepEqual(await ontology(server), model);
   assert.equal((await apply(server, 'compensation')).version, 2);

@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { start, until } from '../e2e/harness.mjs';
+import { start } from '../e2e/harness.mjs';
 import { Postgres, servicesMissing } from '../e2e/services.mjs';
 import { streams } from './generate.mjs';
 
@@ -53,10 +53,7 @@ export async function applied(server, stream, rows) {
     await server.land(kKb, stream, rows.slice(at, at + kBatchRows), `b${at}`);
   }
   const begun = await server.control(`${kBase}/receivers/${stream}/ontology`);
-  assert.equal(begun.status, 202, begun.text);
-  const job = async () => (await server.get(`${kBase}/jobs/${begun.json.job}`)).json;
-  await until(async () => !['queued', 'running'].includes((await job()).state), stream);
-  const { state, reason } = await job();
+  const { state, reason } = await server.jobEnd(kKb, begun);
   assert.equal(state, 'done', `${stream}: ${reason}`);
   return (await server.get(`${kBase}/ontology`)).json;
 }
