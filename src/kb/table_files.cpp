@@ -92,9 +92,7 @@ class KbTableFiles final : public TableFiles {
   Result<Snapshot> store(const SnapshotPublish& publish) {
     STRATA_ASSIGN_OR_RETURN(const auto folder, ensure_folder(kSnapshots, publish.table));
     const io::Entry staged{publish.from.directory(), publish.name};
-    // The mode first, so that the sync covers it too.
-    STRATA_RETURN_IF_ERROR(fs_.set_mode(staged, kPublishedMode));
-    STRATA_RETURN_IF_ERROR(fs_.sync_file(staged));
+    STRATA_RETURN_IF_ERROR(seal(staged));
     for (int attempt = 0; attempt < kTriesMax; ++attempt) {
       STRATA_ASSIGN_OR_RETURN(const std::uint64_t number, next_number(*folder));
       const std::string name = io::numbered_name(number, kSnapshotSuffix);
@@ -111,8 +109,7 @@ class KbTableFiles final : public TableFiles {
     const std::string version = io::numbered_name(publish.version, "");
     STRATA_ASSIGN_OR_RETURN(const auto folder, ensure_folder(kOntology, version));
     const io::Entry staged{publish.from.directory(), publish.name};
-    STRATA_RETURN_IF_ERROR(fs_.set_mode(staged, kPublishedMode));
-    STRATA_RETURN_IF_ERROR(fs_.sync_file(staged));
+    STRATA_RETURN_IF_ERROR(seal(staged));
     STRATA_RETURN_IF_ERROR(fs_.rename_no_replace(staged, {*folder, publish.as}));
     STRATA_RETURN_IF_ERROR(fs_.sync_directory(*folder));
     return fmt::format("{}/{}/{}/{}", kStrata, kOntology, version, publish.as);
@@ -124,6 +121,12 @@ class KbTableFiles final : public TableFiles {
     return io::publish_replacing(
         fs_,
         {.to = {*folder, publish.name}, .staging = *staging, .bytes = publish.bytes, .points = {}});
+  }
+
+  /// The mode first, so that the sync covers it too.
+  Result<void> seal(io::Entry staged) {
+    STRATA_RETURN_IF_ERROR(fs_.set_mode(staged, kPublishedMode));
+    return fs_.sync_file(staged);
   }
 
   Result<std::uint64_t> next_number(const io::Directory& folder) {

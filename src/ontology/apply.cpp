@@ -49,6 +49,12 @@ bool has_views_of(const std::vector<duck::View>& views, const Applied& applied,
   });
 }
 
+Outcome outcome_of(const AppliedStream& stream, std::uint64_t version, bool unchanged) {
+  Outcome outcome{.version = version, .unchanged = unchanged, .rows = stream.rows, .views = {}};
+  for (const AppliedTable& table : stream.tables) outcome.views.push_back(table.view);
+  return outcome;
+}
+
 class Application {
  public:
   explicit Application(const Apply& apply)
@@ -130,10 +136,7 @@ class Application {
     STRATA_ASSIGN_OR_RETURN(const kb::Generation newest, kb_.generations().newest());
     STRATA_ASSIGN_OR_RETURN(const auto views, kb_.generations().views(newest));
     if (!has_views_of(views, applied_, kb_.folder())) return std::nullopt;
-    Outcome outcome{
-        .version = active_version_, .unchanged = true, .rows = before->rows, .views = {}};
-    for (const AppliedTable& table : before->tables) outcome.views.push_back(table.view);
-    return outcome;
+    return outcome_of(*before, active_version_, true);
   }
 
   Result<Profile> profile_snapshot() {
@@ -169,8 +172,8 @@ class Application {
     std::ranges::sort(next, {}, &AppliedStream::stream);
     const std::string digest = model_digest(next);
     const bool is_new = digest != active_digest_;
-    STRATA_ASSIGN_OR_RETURN(const std::uint64_t version,
-                            is_new ? next_version() : Result<std::uint64_t>(active_version_));
+    // None is above the active one: what was pending is settled, and no job puts two.
+    const std::uint64_t version = is_new ? active_version_ + 1 : active_version_;
     STRATA_RETURN_IF_ERROR(write_tables(version));
     name_views(stream_, applied_);
     *std::ranges::find(next, stream_.stream, &AppliedStream::stream) = stream_;
@@ -181,14 +184,7 @@ class Application {
     } else {
       STRATA_RETURN_IF_ERROR(refresh(next));
     }
-    Outcome outcome{.version = version, .unchanged = false, .rows = stream_.rows, .views = {}};
-    for (const AppliedTable& table : stream_.tables) outcome.views.push_back(table.view);
-    return outcome;
-  }
-
-  Result<std::uint64_t> next_version() {
-    STRATA_ASSIGN_OR_RETURN(const auto all, versions_.list());
-    return all.empty() ? 1 : all.front().version + 1;
+    return outcome_of(stream_, version, false);
   }
 
   Result<void> write_tables(std::uint64_t version) {
