@@ -18,7 +18,8 @@ const running = new Set();
 after(() => {
   for (const child of running) child.kill('SIGKILL');
   rmSync(folder, { recursive: true });
-  rmSync(join(root, `build/run-${port}.log`), { force: true });
+  for (const log of ['', '-postgres', '-redis'])
+    rmSync(join(root, `build/run-${port}${log}.log`), { force: true });
 });
 
 async function freePort() {
@@ -31,9 +32,9 @@ async function freePort() {
 }
 
 /// Starts scripts/run; `until(pattern)` answers all output once it has the pattern, or at its end.
-function start(port) {
+function start(port, { data = 'data', services = '' } = {}) {
   const child = spawn(join(root, 'scripts/run'), [], {
-    env: { ...process.env, PORT: String(port), DATA: join(folder, 'data') },
+    env: { ...process.env, PORT: String(port), DATA: join(folder, data), WITH: services },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
@@ -64,6 +65,14 @@ function paste(line, port) {
     },
   });
   return stdout + stderr;
+}
+
+/// The README's blocks of shell under the heading, for the server at `port`.
+function readmeBlocks(heading, port) {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const section = new RegExp(`^## ${heading}$([^]*?)^## `, 'm').exec(readme)[1];
+  return [...section.matchAll(/^```sh\n([^]*?)^```$/gm)].map(
+      (match) => match[1].replaceAll(':8080/', `:${port}/`).replace(/^export PATH=.*\n/m, ''));
 }
 
 const port = await freePort();
@@ -103,10 +112,7 @@ test('make run on a folder that is not new sends nothing', async () => {
 test("the README's five minutes show what it says", async () => {
   const { child, ended, until } = start(port);
   await until(/its Idempotency-Key has landed already/);
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const section = /^## Five minutes$([^]*?)^## /m.exec(readme)[1];
-  const blocks = [...section.matchAll(/^```sh\n([^]*?)^```$/gm)].map(
-      (match) => match[1].replaceAll(':8080/', `:${port}/`).replace(/^export PATH=.*\n/m, ''));
+  const blocks = readmeBlocks('Five minutes', port);
   const [made, sent, asked, file, broken, compressed] = blocks.map((block) => paste(block, port));
   assert.equal(blocks.length, 6);
   assert.match(made, /^ready\nmade knowledgebase shop\nmade receiver orders\n/);
@@ -120,6 +126,20 @@ test("the README's five minutes show what it says", async () => {
   assert.match(broken, /\nrows: +4\n/);
   assert.match(broken, /\nrejected: +1\n/);
   assert.match(compressed, /"replayed":true/);
+  child.kill('SIGTERM');
+  assert.equal(await ended, 0);
+});
+
+test("the README's model of a stream is made as it says", async () => {
+  const { child, ended, until } = start(port, { data: 'shared', services: 'postgres,redis' });
+  await until(/its Idempotency-Key has landed already/);
+  const blocks = readmeBlocks('A model of a stream', port);
+  assert.equal(blocks.length, 1);
+  const output = paste(blocks[0], port);
+  assert.match(output, /^18 rows landed in 1 batch,/m);
+  // Three months of 10.50, 20.50, ... 60.50.
+  for (const n of [1, 2, 3, 4, 5, 6])
+    assert.match(output, new RegExp(`^ *Person ${n} *\\| *${n * 30 + 1}\\.50 *$`, 'm'));
   child.kill('SIGTERM');
   assert.equal(await ended, 0);
 });
