@@ -55,4 +55,9 @@ void stand_back() {
   static_cast<void>(::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, kLastOfBestEffort));
 }
 
+void run_when_idle() {
+  const sched_param none{};
+  static_cast<void>(::sched_setscheduler(0, SCHED_IDLE, &none));
+}
+
 }  // namespace strata

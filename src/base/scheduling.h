@@ -13,4 +13,7 @@ void run_promptly();
 /// wholes (sched_autogroup).
 void stand_back();
 
+/// For the calling thread: when nobody else wants the processor.
+void run_when_idle();
+
 }  // namespace strata

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "duck/testing/children.h"
 #include "duck/worker_limits.h"
 #include "duck/worker_pool.h"
 
@@ -35,16 +36,6 @@ const Sql kEndless(
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// This process's children, zombies included.
-std::set<pid_t> children() {
-  std::set<pid_t> found;
-  for (const auto& task : fs::directory_iterator("/proc/self/task")) {
-    std::ifstream list(task.path() / "children");
-    for (pid_t child = 0; list >> child;) found.insert(child);
-  }
-  return found;
 }
 
 class WorkbenchTest : public testing::Test {
@@ -130,7 +121,7 @@ TEST_F(WorkbenchTest, StepsBuildOnEachOtherAndCellsComeAsText) {
   const fs::path file = folder() / "t.parquet";
   EXPECT_EQ(run(Sql("COPY t TO ").literal(file.string()).raw(" (FORMAT PARQUET)")), "done");
   EXPECT_EQ(cell(Sql("SELECT count(*) FROM read_parquet(").literal(file.string()).raw(")")), "2");
-  EXPECT_EQ(children().size(), 1U);
+  EXPECT_EQ(living_children().size(), 1U);
   EXPECT_EQ(listing().size(), 5U);  // what was there and that file
 }
 
@@ -177,7 +168,7 @@ TEST_F(WorkbenchTest, AStepOverItsTimeEndsTheWorkbench) {
   EXPECT_EQ(late.error().code, Code::kTimeout);
   EXPECT_EQ(late.error().message, "a step of this job ran longer than 1 s");
   EXPECT_EQ(run(Sql("SELECT 1")), "Busy");
-  EXPECT_EQ(children(), std::set<pid_t>());
+  EXPECT_EQ(living_children(), std::set<pid_t>());
   EXPECT_EQ(pool_->deaths().at("timeout"), 1U);
 }
 
@@ -202,7 +193,7 @@ TEST_F(WorkbenchTest, ACancelFromAnotherThreadEndsIt) {
   auto running = std::async(std::launch::async, [this] { return run(kEndless); });
   cancelled.request_stop();
   EXPECT_EQ(running.get(), "Cancelled");
-  EXPECT_EQ(children(), std::set<pid_t>());
+  EXPECT_EQ(living_children(), std::set<pid_t>());
   EXPECT_EQ(run(Sql("SELECT 1")), "Busy");
   // It was our own doing: no death to count.
   for (const auto& [reason, count] : pool_->deaths()) EXPECT_EQ(count, 0U) << reason;
@@ -210,22 +201,22 @@ TEST_F(WorkbenchTest, ACancelFromAnotherThreadEndsIt) {
 
 TEST_F(WorkbenchTest, OneKilledFromOutsideIsBusy) {
   ASSERT_EQ(run(Sql("SELECT 1")), "done");
-  ASSERT_EQ(::kill(*children().begin(), SIGKILL), 0);
+  ASSERT_EQ(::kill(*living_children().begin(), SIGKILL), 0);
   EXPECT_EQ(run(Sql("SELECT 1")), "Busy");
   EXPECT_EQ(pool_->deaths().at("killed"), 1U);
 }
 
 TEST_F(WorkbenchTest, GoesWithItsOwnerAndStandsBack) {
   ASSERT_EQ(run(Sql("SELECT 1")), "done");
-  ASSERT_EQ(children().size(), 1U);
-  const pid_t worker = *children().begin();
+  ASSERT_EQ(living_children().size(), 1U);
+  const pid_t worker = *living_children().begin();
   EXPECT_EQ(::getpriority(PRIO_PROCESS, static_cast<id_t>(worker)), 19);
   if (limits_address_space()) {
     const std::string limits = read_file(fs::path("/proc") / std::to_string(worker) / "limits");
     EXPECT_NE(limits.find("Max address space         6442450944 "), std::string::npos) << limits;
   }
   bench_.reset();
-  EXPECT_EQ(children(), std::set<pid_t>());
+  EXPECT_EQ(living_children(), std::set<pid_t>());
 }
 
 TEST_F(WorkbenchTest, WithoutAWorkerToBeHadItIsBusy) {

@@ -22,6 +22,7 @@
 
 #include "base/limits.h"
 #include "duck/handles.h"
+#include "duck/testing/children.h"
 #include "duck/worker_connection.h"
 #include "duck/worker_limits.h"
 
@@ -34,20 +35,6 @@ using std::chrono::milliseconds;
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// This process's children, zombies included.
-std::set<pid_t> children() {
-  std::set<pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string stat = read_file(entry.path() / "stat");
-    const std::size_t state = stat.rfind(')');
-    if (state == std::string::npos) continue;
-    if (std::atoi(stat.c_str() + state + 4) == ::getpid()) found.insert(std::stoi(name));
-  }
-  return found;
 }
 
 /// Returns when the process has burnt some more CPU: then it is at the work it was given.
@@ -298,7 +285,7 @@ TEST_F(WorkerPoolTest, SaysWhatIsWrongWithTheSql) {
   EXPECT_EQ(code(std::string("SELECT 1\0; COPY", 14)), "BadRequest");
   EXPECT_EQ(code("SELECT '" + std::string(limits::kSqlBytesMax, 'x') + "'"), "BadRequest");
   EXPECT_EQ(text("SELECT 1"), "[1]");
-  EXPECT_EQ(children().size(), 1U);  // all of that in one worker
+  EXPECT_EQ(living_children().size(), 1U);  // all of that in one worker
 }
 
 TEST_F(WorkerPoolTest, ReadsOnlyItsOwnKnowledgebaseAndWritesNothing) {
@@ -339,8 +326,8 @@ TEST_F(WorkerPoolTest, AWorkerHasOnlyWhatItNeeds) {
   make_kb("demo");
   ASSERT_EQ(text("SELECT 1"), "[1]");
   ::unsetenv("STRATA_TEST_SECRET");
-  ASSERT_EQ(children().size(), 1U);
-  const fs::path proc = fs::path("/proc") / std::to_string(*children().begin());
+  ASSERT_EQ(living_children().size(), 1U);
+  const fs::path proc = fs::path("/proc") / std::to_string(*living_children().begin());
 
   EXPECT_EQ(read_file(proc / "environ").find("STRATA_TEST_SECRET"), std::string::npos);
   for (const auto& entry : fs::directory_iterator(proc / "fd")) {
@@ -349,7 +336,7 @@ TEST_F(WorkerPoolTest, AWorkerHasOnlyWhatItNeeds) {
   EXPECT_EQ(fs::read_symlink(proc / "fd/0"), "/dev/null");
   EXPECT_EQ(fs::read_symlink(proc / "fd/1"), fs::read_symlink("/proc/self/fd/2"));
   EXPECT_EQ(fs::read_symlink(proc / "cwd"), "/");
-  const pid_t worker = *children().begin();
+  const pid_t worker = *living_children().begin();
   EXPECT_EQ(::getpgid(worker), worker);
   EXPECT_EQ(::getsid(worker), worker);
   EXPECT_EQ(::getpriority(PRIO_PROCESS, static_cast<id_t>(worker)), 19);
@@ -363,23 +350,32 @@ TEST_F(WorkerPoolTest, AWorkerHasOnlyWhatItNeeds) {
   EXPECT_NE(limits.find("Max address space         2147483648 "), std::string::npos) << limits;
 }
 
+TEST_F(WorkerPoolTest, NoZombieStaysWhileThePoolLives) {
+  make_kb("demo");
+  ASSERT_EQ(text("SELECT 1"), "[1]");
+  ASSERT_EQ(::kill(*living_children().begin(), SIGKILL), 0);
+  ASSERT_EQ(text("SELECT 1"), "[1]");  // by another, which found out
+  while (children().size() > 1) std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_EQ(children(), living_children());
+}
+
 TEST_F(WorkerPoolTest, AQueryOverItsTimeIsStoppedAndTheNextIsFine) {
   make_kb("demo");
   ASSERT_EQ(text("SELECT 1"), "[1]");
-  const std::set<pid_t> first = children();
+  const std::set<pid_t> first = living_children();
   // The interrupt stops this one.
   QuerySpec endless = spec("demo", kEndlessSql);
   endless.timeout = milliseconds(200);
   EXPECT_EQ(text(endless),
             "Timeout: the query ran longer than 200 ms: ask for less, or raise timeout_ms (up to "
             "60000)");
-  EXPECT_EQ(children(), std::set<pid_t>());
+  EXPECT_EQ(living_children(), std::set<pid_t>());
   EXPECT_EQ(text("SELECT 2"), "[2]");
-  EXPECT_NE(children(), first);
+  EXPECT_NE(living_children(), first);
   EXPECT_EQ(pool().deaths().at("timeout"), 1U);
   // Nothing but the kill stops this one: one call of a function that takes many seconds.
   EXPECT_EQ(code("SELECT length(lpad('x', 1500000000, 'y'))", milliseconds(200)), "Timeout");
-  EXPECT_EQ(children(), std::set<pid_t>());
+  EXPECT_EQ(living_children(), std::set<pid_t>());
   EXPECT_EQ(text("SELECT 3"), "[3]");
   EXPECT_EQ(pool().deaths().at("timeout"), 2U);
   EXPECT_EQ(pool().deaths().at("killed"), 0U);
@@ -411,7 +407,7 @@ TEST_F(WorkerPoolTest, AQueryOverItsMemoryIsStoppedAndTheNextIsFine) {
 TEST_F(WorkerPoolTest, AWorkerKilledAtWorkCostsItsQueryOnly) {
   make_kb("demo");
   ASSERT_EQ(text("SELECT 1"), "[1]");
-  const pid_t worker = *children().begin();
+  const pid_t worker = *living_children().begin();
   auto waiting = std::async(std::launch::async, [this] { return text(kEndlessSql); });
   wait_until_at_work(worker);
   ASSERT_EQ(::kill(worker, SIGKILL), 0);
@@ -423,7 +419,7 @@ TEST_F(WorkerPoolTest, AWorkerKilledAtWorkCostsItsQueryOnly) {
 TEST_F(WorkerPoolTest, AWorkerThatCrashesBlamesTheStatement) {
   make_kb("demo");
   ASSERT_EQ(text("SELECT 1"), "[1]");
-  const pid_t worker = *children().begin();
+  const pid_t worker = *living_children().begin();
   auto waiting = std::async(std::launch::async, [this] { return text(kEndlessSql); });
   wait_until_at_work(worker);
   ASSERT_EQ(::kill(worker, SIGILL), 0);
@@ -436,7 +432,7 @@ TEST_F(WorkerPoolTest, ACancelledQueryEndsItsWorkerAndFreesItsPlace) {
   options_.workers_max = 1;
   make_kb("demo");
   ASSERT_EQ(text("SELECT 1"), "[1]");
-  const pid_t worker = *children().begin();
+  const pid_t worker = *living_children().begin();
   std::stop_source running_left;
   std::stop_source waiting_left;
   const auto ask = [this](const std::stop_source& left) {
@@ -450,10 +446,10 @@ TEST_F(WorkerPoolTest, ACancelledQueryEndsItsWorkerAndFreesItsPlace) {
   auto waiting = ask(waiting_left);
   waiting_left.request_stop();
   EXPECT_EQ(waiting.get(), "Cancelled");
-  EXPECT_TRUE(children().contains(worker));
+  EXPECT_TRUE(living_children().contains(worker));
   running_left.request_stop();
   EXPECT_EQ(running.get(), "Cancelled");
-  EXPECT_FALSE(children().contains(worker));
+  EXPECT_FALSE(living_children().contains(worker));
   EXPECT_EQ(text("SELECT 2"), "[2]");
   // It was our own doing: no death to count.
   for (const auto& [reason, count] : pool().deaths()) EXPECT_EQ(count, 0U) << reason;
@@ -464,13 +460,13 @@ TEST_F(WorkerPoolTest, ACancelledQueryEndsItsWorkerAndFreesItsPlace) {
 TEST_F(WorkerPoolTest, AnIdleWorkerFoundDeadIsReplacedUnnoticed) {
   make_kb("demo");
   ASSERT_EQ(text("SELECT 1"), "[1]");
-  const pid_t worker = *children().begin();
+  const pid_t worker = *living_children().begin();
   ASSERT_EQ(::kill(worker, SIGKILL), 0);
   EXPECT_EQ(text("SELECT 2"), "[2]");
-  EXPECT_FALSE(children().contains(worker));
+  EXPECT_FALSE(living_children().contains(worker));
   EXPECT_EQ(pool().deaths().at("killed"), 1U);
   // One that was stopped is as good as dead.
-  ASSERT_EQ(::kill(*children().begin(), SIGSTOP), 0);
+  ASSERT_EQ(::kill(*living_children().begin(), SIGSTOP), 0);
   EXPECT_EQ(text("SELECT 3"), "[3]");
   EXPECT_EQ(pool().deaths().at("killed"), 2U);
 }
@@ -498,19 +494,19 @@ TEST_F(WorkerPoolTest, WorkersStayWithTheirKnowledgebase) {
   options_.workers_max = 2;
   for (const char* id : {"one", "two", "three"}) make_kb(id);
   EXPECT_EQ(text(spec("one", "SELECT 1")), "[1]");
-  const std::set<pid_t> first = children();
+  const std::set<pid_t> first = living_children();
   // A thread that started a worker may end; the worker stays.
   std::thread([this] { EXPECT_EQ(text(spec("two", "SELECT 2")), "[2]"); }).join();
-  const std::set<pid_t> both = children();
+  const std::set<pid_t> both = living_children();
   EXPECT_EQ(both.size(), 2U);
   EXPECT_EQ(text(spec("one", "SELECT 1")), "[1]");
   EXPECT_EQ(text(spec("two", "SELECT 2")), "[2]");
   EXPECT_EQ(text(spec("one", "SELECT 1")), "[1]");
-  EXPECT_EQ(children(), both);
+  EXPECT_EQ(living_children(), both);
   // The one that was idle longest makes room.
   EXPECT_EQ(text(spec("three", "SELECT 3")), "[3]");
-  EXPECT_EQ(children().size(), 2U);
-  EXPECT_TRUE(children().contains(*first.begin()));
+  EXPECT_EQ(living_children().size(), 2U);
+  EXPECT_TRUE(living_children().contains(*first.begin()));
 }
 
 TEST_F(WorkerPoolTest, WaitingForAWorkerIsBoundedInNumberAndTime) {
@@ -546,16 +542,16 @@ TEST_F(WorkerPoolTest, AnAnswerGivenUpLeavesThePoolWhole) {
   {
     EXPECT_TRUE(pool().query(spec("demo", "SELECT i FROM range(100) t(i)")));
   }
-  const std::set<pid_t> first = children();
+  const std::set<pid_t> first = living_children();
   EXPECT_EQ(first.size(), 1U);
   EXPECT_EQ(text("SELECT 1"), "[1]");
-  EXPECT_EQ(children(), first);  // a short rest is read
+  EXPECT_EQ(living_children(), first);  // a short rest is read
   {
     const auto large = pool().query(spec("demo", "SELECT repeat('x', 10000000)"));
     ASSERT_TRUE(large);
     EXPECT_TRUE((*large)->next());
   }
-  EXPECT_EQ(children(), std::set<pid_t>());  // a long one is not
+  EXPECT_EQ(living_children(), std::set<pid_t>());  // a long one is not
   EXPECT_EQ(text("SELECT 2"), "[2]");
   for (const auto& [reason, count] : pool().deaths()) EXPECT_EQ(count, 0U) << reason;
 }
@@ -565,7 +561,7 @@ TEST_F(WorkerPoolTest, AnAnswerCutShortIsAnErrorNotAnEnd) {
   const auto running = pool().query(spec("demo", "SELECT repeat('x', 10000000)"));
   ASSERT_TRUE(running);
   ASSERT_TRUE((*running)->next());
-  ASSERT_EQ(::kill(*children().begin(), SIGKILL), 0);
+  ASSERT_EQ(::kill(*living_children().begin(), SIGKILL), 0);
   const auto rest = read_all(**running);
   ASSERT_FALSE(rest);
   EXPECT_EQ(code_name(rest.error().code), "Busy");
@@ -575,7 +571,7 @@ TEST_F(WorkerPoolTest, AnAnswerCutShortIsAnErrorNotAnEnd) {
 TEST_F(WorkerPoolTest, FollowsTheGenerations) {
   make_kb("demo");
   EXPECT_EQ(code("SELECT * FROM raw_extracted.later"), "UnknownTable");
-  const std::set<pid_t> worker = children();
+  const std::set<pid_t> worker = living_children();
   const Source second = source("demo", "000002.duckdb");
   fs::copy_file(source("demo").generation_file, second.generation_file);
   const auto done = pool().run_ddl({.kb_folder = kb("demo"),
@@ -600,7 +596,7 @@ TEST_F(WorkerPoolTest, FollowsTheGenerations) {
   EXPECT_EQ(code(query), "Io");
   query.source = second;
   EXPECT_EQ(text(query), "[10]");
-  EXPECT_EQ(children(), worker);  // one worker for all of them
+  EXPECT_EQ(living_children(), worker);  // one worker for all of them
 
   const auto views = pool().views(second);
   ASSERT_TRUE(views);
@@ -660,7 +656,7 @@ TEST_F(WorkerPoolTest, DdlWritesItsFileWholeAndNothingElse) {
   EXPECT_FALSE(fs::exists(file.string() + ".wal"));
   ASSERT_TRUE(pool().run_ddl(weather_ddl("demo", file)));  // again, on what is there
   EXPECT_FALSE(fs::exists(file.string() + ".wal"));
-  EXPECT_EQ(children(), std::set<pid_t>());  // its worker ended
+  EXPECT_EQ(living_children(), std::set<pid_t>());  // its worker ended
   EXPECT_EQ(pool().deaths().at("crashed"), 0U);
 
   // What an outside client sees.
@@ -686,7 +682,7 @@ TEST_F(WorkerPoolTest, ManyAtOnceAllGetTheirOwnAnswer) {
   for (int index = 0; index < 8; ++index) {
     EXPECT_EQ(answers[static_cast<std::size_t>(index)].get(), "[" + std::to_string(index) + "]");
   }
-  EXPECT_LE(children().size(), 2U);
+  EXPECT_LE(living_children().size(), 2U);
 }
 
 }  // namespace

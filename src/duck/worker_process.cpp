@@ -23,19 +23,19 @@ namespace strata::duck {
 namespace {
 
 constexpr int kChildSocket = 3;
-constexpr std::chrono::milliseconds kReapTick{2};
+constexpr std::chrono::milliseconds kEndTick{2};
 
 Error cannot_start(std::string detail) {
   return make_error(Code::kBusy, "no query worker could be started: send it again in a moment",
                     std::move(detail));
 }
 
-Ending ending_of(int status) {
-  if (WIFEXITED(status)) {
-    if (WEXITSTATUS(status) == 0) return Ending::kChosen;
-    return WEXITSTATUS(status) == kExitOutOfMemory ? Ending::kOutOfMemory : Ending::kCrashed;
+Ending ending_of(const siginfo_t& child) {
+  if (child.si_code == CLD_EXITED) {
+    if (child.si_status == 0) return Ending::kChosen;
+    return child.si_status == kExitOutOfMemory ? Ending::kOutOfMemory : Ending::kCrashed;
   }
-  switch (WTERMSIG(status)) {
+  switch (child.si_status) {
     case SIGKILL:
     case SIGTERM:
     case SIGINT:
@@ -109,7 +109,7 @@ class SpawnSettings {
   posix_spawnattr_t attributes_;
 };
 
-Result<std::unique_ptr<WorkerProcess>> start(const std::string& program) {
+Result<std::unique_ptr<WorkerProcess>> start(const std::string& program, WorkerReaper& reaper) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return cannot_start(std::string("socketpair: ") + std::strerror(errno));
@@ -134,38 +134,42 @@ Result<std::unique_ptr<WorkerProcess>> start(const std::string& program) {
   const int error = ::posix_spawn(&pid, program.c_str(), settings.actions(), settings.attributes(),
                                   arguments.data(), variables.data());
   if (error != 0) return cannot_start(std::string("posix_spawn: ") + std::strerror(error));
-  return std::make_unique<WorkerProcess>(pid, std::move(ours));
+  return std::make_unique<WorkerProcess>(pid, std::move(ours), reaper);
 }
 
 }  // namespace
 
 WorkerProcess::~WorkerProcess() { end(std::chrono::milliseconds(0)); }
 
-bool WorkerProcess::reap(bool block) {
-  if (reaped_) return true;
-  int status = 0;
-  pid_t waited = 0;
+bool WorkerProcess::has_ended(bool block) {
+  if (ended_) return true;
+  siginfo_t child{};
+  const int options = WEXITED | WNOWAIT | (block ? 0 : WNOHANG);
+  int waited = 0;
   do {
-    waited = ::waitpid(pid_, &status, block ? 0 : WNOHANG);
-  } while (waited < 0 && errno == EINTR);
-  if (waited == 0) return false;
-  // Below 0: somebody set SIGCHLD to be ignored, and the kernel has reaped it.
-  reaped_ = true;
-  if (waited == pid_) ending_ = ending_of(status);
+    waited = ::waitid(P_PID, static_cast<id_t>(pid_), &child, options);
+  } while (waited != 0 && errno == EINTR);
+  if (waited == 0 && child.si_pid == 0) return false;
+  ended_ = true;
+  // Else somebody set SIGCHLD to be ignored, and the kernel has reaped it.
+  if (waited == 0) {
+    ending_ = ending_of(child);
+    reaper_.take(pid_);
+  }
   return true;
 }
 
 Ending WorkerProcess::end(std::chrono::milliseconds patience) {
   const SteadyTime give_up = SystemClock().steady() + patience;
-  while (!reap(false)) {
+  while (!has_ended(false)) {
     if (SystemClock().steady() >= give_up) {
       // By its id, which stays its own until it is reaped.
       static_cast<void>(::kill(pid_, SIGKILL));
-      reap(true);
+      has_ended(true);
       ending_ = Ending::kChosen;
       break;
     }
-    std::this_thread::sleep_for(kReapTick);
+    std::this_thread::sleep_for(kEndTick);
   }
   return ending_;
 }
@@ -185,7 +189,7 @@ void WorkerSpawner::stop() {
 
 Result<std::unique_ptr<WorkerProcess>> WorkerSpawner::spawn() {
   try {
-    Start order([this] { return start(program_); });
+    Start order([this] { return start(program_, reaper_); });
     auto started = order.get_future();
     {
       const std::lock_guard lock(mutex_);

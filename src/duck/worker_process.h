@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/unique_fd.h"
+#include "duck/worker_reaper.h"
 
 /// The server's side of a worker process: its life and its death.
 namespace strata::duck {
@@ -35,11 +36,12 @@ inline constexpr std::string_view kKilledReason = "killed";
 inline constexpr std::string_view kCrashedReason = "crashed";
 inline constexpr std::string_view kSpawnFailedReason = "spawn_failed";
 
-/// One child process and our end of its socket. No zombie and no orphan: whoever drops this has
-/// ended and reaped the process. One thread at a time.
+/// One child process and our end of its socket. No orphan: whoever drops this has ended the
+/// process, and the reaper has its remains. One thread at a time.
 class WorkerProcess {
  public:
-  WorkerProcess(pid_t pid, UniqueFd socket) : pid_(pid), socket_(std::move(socket)) {}
+  WorkerProcess(pid_t pid, UniqueFd socket, WorkerReaper& reaper)
+      : pid_(pid), socket_(std::move(socket)), reaper_(reaper) {}
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -49,17 +51,19 @@ class WorkerProcess {
   Ending end(std::chrono::milliseconds patience);
 
  private:
-  bool reap(bool block);
+  /// Whether it has ended; with `block`, when it has.
+  bool has_ended(bool block);
 
   pid_t pid_;
   UniqueFd socket_;
-  bool reaped_ = false;
+  WorkerReaper& reaper_;
+  bool ended_ = false;
   Ending ending_ = Ending::kChosen;
 };
 
 /// Starts `<program> worker` processes, all from one thread of its own: a worker dies with the
 /// thread that started it (PR_SET_PDEATHSIG), and that has to be one that lives as long as the
-/// pool. Thread-safe.
+/// pool. Outlives what it started. Thread-safe.
 class WorkerSpawner {
  public:
   explicit WorkerSpawner(std::string program) : program_(std::move(program)) {}
@@ -80,6 +84,7 @@ class WorkerSpawner {
   void run();
 
   const std::string program_;
+  WorkerReaper reaper_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Start> orders_;  // guarded by mutex_
