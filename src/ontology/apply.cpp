@@ -69,8 +69,8 @@ class Application {
     STRATA_RETURN_IF_ERROR(freeze_table());
     STRATA_ASSIGN_OR_RETURN(const auto same, unchanged());
     if (same) return *same;
-    STRATA_ASSIGN_OR_RETURN(const Profile profile, profile_snapshot());
-    STRATA_RETURN_IF_ERROR(synthesise_model(profile));
+    STRATA_RETURN_IF_ERROR(profile_snapshot());
+    STRATA_RETURN_IF_ERROR(synthesise_model());
     return store();
   }
 
@@ -139,23 +139,23 @@ class Application {
     return outcome_of(*before, active_version_, true);
   }
 
-  Result<Profile> profile_snapshot() {
+  Result<void> profile_snapshot() {
     STRATA_RETURN_IF_ERROR(step("Profile"));
     STRATA_ASSIGN_OR_RETURN(stream_.snapshot, publish_snapshot(files_, *folder_, *frozen_));
     apply_.progress.kill_point("ontology:after_snapshot");
-    STRATA_ASSIGN_OR_RETURN(Profile profile, profile_table(*bench_, *frozen_));
-    STRATA_RETURN_IF_ERROR(store_profile(files_, frozen_->id, profile));
+    STRATA_ASSIGN_OR_RETURN(profile_, profile_table(*bench_, *frozen_));
+    STRATA_RETURN_IF_ERROR(store_profile(files_, frozen_->id, profile_));
     apply_.progress.kill_point("ontology:after_profile");
     apply_.progress.progress(kProfiled);
-    return profile;
+    return {};
   }
 
-  Result<void> synthesise_model(const Profile& profile) {
+  Result<void> synthesise_model() {
     STRATA_RETURN_IF_ERROR(step("Synthesise"));
-    SqlEvidence evidence(*bench_, *frozen_, profile);
+    SqlEvidence evidence(*bench_, *frozen_, profile_);
     STRATA_ASSIGN_OR_RETURN(
         model_,
-        synthesise(profile, evidence, {.kb_uuid = kb_.uuid(), .stream_name = apply_.stream}));
+        synthesise(profile_, evidence, {.kb_uuid = kb_.uuid(), .stream_name = apply_.stream}));
     if (model_.types.empty()) {
       return make_error(Code::kConflict, "No column of the stream has a value: there is no model.");
     }
@@ -189,7 +189,7 @@ class Application {
 
   Result<void> write_tables(std::uint64_t version) {
     stream_.tables.clear();
-    for (TypedTable& table : typed_tables(model_, frozen_->relation())) {
+    for (TypedTable& table : typed_tables(model_, profile_, frozen_->relation())) {
       const std::string staged = table.view + ".parquet";
       STRATA_RETURN_IF_ERROR(bench_->run(Sql("COPY (")
                                              .append(table.select)
@@ -322,6 +322,7 @@ class Application {
   Applied applied_;      // as the active version has it
   std::optional<FrozenTable> frozen_;
   AppliedStream stream_;
+  Profile profile_;
   Model model_;
 };
 

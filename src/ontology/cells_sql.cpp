@@ -126,6 +126,10 @@ duck::Sql kind_of(const duck::Sql& cell) {
   return sql.raw(" ELSE ").append(number_of(CellKind::kText)).raw(" END");
 }
 
+bool has_spellings(Type type) {
+  return type == Type::kDate || type == Type::kMonth || type == Type::kTimestamp;
+}
+
 duck::Sql as_iso(const duck::Sql& cell, Type type) {
   const std::vector<CellKind> kinds = kinds_of(type);
   duck::Sql sql("CASE");

@@ -31,6 +31,8 @@ inline constexpr std::uint8_t kCellKinds = 11;
 duck::Sql normalised(const duck::Sql& cell);
 /// Of a normalised cell: a CellKind's number.
 duck::Sql kind_of(const duck::Sql& cell);
+/// Whether cells of a column of `type` may be spelled otherwise than ISO 8601 does.
+bool has_spellings(Type type);
 /// A cell whose kind is a date's, month's or timestamp's, spelled as ISO 8601 does; `type` is that
 /// of its column: kDate, kMonth or kTimestamp.
 duck::Sql as_iso(const duck::Sql& cell, Type type);

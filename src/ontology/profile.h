@@ -64,6 +64,9 @@ struct ColumnProfile {
   /// At most 10, of the distinct cells (of more than 200,000: of those that a hash picks): digits
   /// in a row 9, letters a and A.
   std::vector<CountedText> masks;
+  // Not in the JSON: what a later step of the same job is spared to look at again.
+  bool verbatim = false;     // no cell has blanks around it or is a null-like token
+  bool casts_as_is = false;  // TRY_CAST to `type` is right for each that is not null-like
   bool operator==(const ColumnProfile&) const = default;
 };
 

@@ -91,6 +91,8 @@ class ColumnProfiler {
     const std::vector<CellKind> kinds = kinds_of(profile.type.type);
     profile.cast_ok = kinds.empty() ? counts.filled : counts.of(kinds);
     profile.cast_fail = counts.filled - profile.cast_ok;
+    profile.verbatim = verbatim_;
+    STRATA_ASSIGN_OR_RETURN(profile.casts_as_is, casts_as_is(profile));
     if (profile.cast_fail != 0) {
       STRATA_ASSIGN_OR_RETURN(profile.failed, failed_cells(kinds));
     }
@@ -104,6 +106,7 @@ class ColumnProfiler {
 
   Result<void> group();
   Result<Counts> count_cells();
+  Result<bool> casts_as_is(const ColumnProfile& profile);
   Result<std::vector<FailedCell>> failed_cells(const std::vector<CellKind>& kinds);
   Result<std::vector<CountedText>> top();
   Result<std::vector<CountedText>> masks(std::uint64_t distinct);
@@ -112,6 +115,7 @@ class ColumnProfiler {
   duck::Workbench& bench_;
   const FrozenTable& table_;
   const std::string& column_;
+  bool verbatim_ = false;
 };
 
 /// `cells`: each distinct normalised cell, how often it is there, and its kind. Grouped as they are
@@ -129,9 +133,10 @@ Result<void> ColumnProfiler::group() {
       const std::uint64_t changed,
       count(bench_, duck::Sql("SELECT count(*) FROM raw_cells WHERE cell IS DISTINCT FROM ")
                         .append(normalised(raw))));
+  verbatim_ = changed == 0;
   duck::Sql cells("CREATE OR REPLACE TEMP TABLE cells AS SELECT v, k, (");
   cells.append(kind_of(duck::Sql("v"))).raw(")::UTINYINT AS kind FROM (SELECT ");
-  if (changed == 0) {
+  if (verbatim_) {
     cells.raw("cell AS v, k FROM raw_cells)");
   } else {
     cells.append(normalised(raw)).raw(" AS v, sum(k)::UBIGINT AS k FROM raw_cells GROUP BY 1)");
@@ -175,6 +180,17 @@ Result<Counts> ColumnProfiler::count_cells() {
     return unexpected_answer("cells of column " + column_);
   }
   return counts;
+}
+
+/// What was cast is not looked at here: each cell's kind is a promise of the cast.
+Result<bool> ColumnProfiler::casts_as_is(const ColumnProfile& profile) {
+  if (profile.cast_fail != 0) return false;
+  if (!has_spellings(profile.type.type)) return true;
+  const duck::Sql v("v");
+  STRATA_ASSIGN_OR_RETURN(const std::uint64_t otherwise,
+                          count(bench_, duck::Sql("SELECT count(*) FROM cells WHERE v <> ")
+                                            .append(as_iso(v, profile.type.type))));
+  return otherwise == 0;
 }
 
 Result<std::vector<FailedCell>> ColumnProfiler::failed_cells(const std::vector<CellKind>& kinds) {

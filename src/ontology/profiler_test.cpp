@@ -165,8 +165,9 @@ TEST_F(ProfilerTest, EverythingIsCountedOverNormalisedCells) {
                                       .length_max = 5,
                                       .cast_ok = 3,
                                       .top = {{"G10", 2}, {"Ünü-7", 1}},
-                                      .masks = {{"A9", 1}, {"Üaü-9", 1}}},
-                                     {.column = "none", .nulls = 5}}};
+                                      .masks = {{"A9", 1}, {"Üaü-9", 1}},
+                                      .casts_as_is = true},
+                                     {.column = "none", .nulls = 5, .casts_as_is = true}}};
   const Profile found = profile(table);
   EXPECT_EQ(found, expected) << to_json(found);
 }

@@ -49,7 +49,10 @@ SqlEvidence::SqlEvidence(duck::Workbench& bench, FrozenTable table, const Profil
                          ScreeningLimits limits)
     : bench_(bench), table_(std::move(table)), limits_(limits) {
   for (const ColumnProfile& column : profile.columns) {
-    columns_.push_back({.name = column.column, .nulls = column.nulls, .distinct = column.distinct});
+    columns_.push_back({.name = column.column,
+                        .nulls = column.nulls,
+                        .distinct = column.distinct,
+                        .verbatim = column.verbatim});
   }
 }
 
@@ -61,15 +64,26 @@ Result<SqlEvidence::Index> SqlEvidence::find(const std::string& name) const {
 
 duck::Sql SqlEvidence::cell(Index column) const { return duck::Sql().ident(columns_[column].name); }
 
-/// `pairs`: a, b and how many rows have them. Grouped as the cells are first, like a profile.
+duck::Sql SqlEvidence::clean(Index column, const duck::Sql& cell) const {
+  return columns_[column].verbatim ? cell : normalised(cell);
+}
+
+/// `pairs`: a, b and how many rows have them. Grouped as the cells are first, like a profile; a
+/// second time where cleaning may have made cells of one another.
 Result<void> SqlEvidence::make_pairs(Pair pair) {
   if (made_ == pair) return {};
   made_.reset();
-  duck::Sql sql("CREATE OR REPLACE TEMP TABLE pairs AS SELECT ");
-  sql.append(normalised(duck::Sql("a"))).raw(" AS a, ").append(normalised(duck::Sql("b")));
-  sql.raw(" AS b, sum(k)::UBIGINT AS k FROM (SELECT ").append(cell(pair.first)).raw(" AS a, ");
-  sql.append(cell(pair.second)).raw(" AS b, count(*) AS k FROM ").append(table_.relation());
-  sql.raw(" GROUP BY ALL) GROUP BY ALL");
+  duck::Sql grouped("SELECT ");
+  grouped.append(cell(pair.first)).raw(" AS a, ").append(cell(pair.second));
+  grouped.raw(" AS b, count(*) AS k FROM ").append(table_.relation()).raw(" GROUP BY ALL");
+  duck::Sql sql("CREATE OR REPLACE TEMP TABLE pairs AS ");
+  if (columns_[pair.first].verbatim && columns_[pair.second].verbatim) {
+    sql.append(grouped);
+  } else {
+    sql.raw("SELECT ").append(clean(pair.first, duck::Sql("a"))).raw(" AS a, ");
+    sql.append(clean(pair.second, duck::Sql("b"))).raw(" AS b, sum(k)::UBIGINT AS k FROM (");
+    sql.append(grouped).raw(") GROUP BY ALL");
+  }
   STRATA_RETURN_IF_ERROR(bench_.run(sql, kStepLimit));
   made_ = pair;
   return {};
@@ -109,12 +123,12 @@ Result<void> SqlEvidence::screen(Index from) {
   duck::Sql sql("CREATE OR REPLACE TEMP TABLE screened AS SELECT ");
   for (Index column = 0; column < columns_.size(); ++column) {
     sql.append(column == 0 ? duck::Sql() : duck::Sql(", "));
-    sql.append(normalised(cell(column))).raw(" AS ").append(cell(column));
+    sql.append(clean(column, cell(column))).raw(" AS ").append(cell(column));
   }
   const duck::Sql key("key");
   sql.raw(" FROM ").append(table_.relation()).raw(" WHERE ").append(cell(from));
   sql.raw(" IN (SELECT key FROM (SELECT DISTINCT ").append(cell(from)).raw(" AS key FROM ");
-  sql.append(table_.relation()).raw(") WHERE ").append(stable_hash(normalised(key)));
+  sql.append(table_.relation()).raw(") WHERE ").append(stable_hash(clean(from, key)));
   sql.raw(" % ").number(one_of).raw(" = 0)");
   STRATA_RETURN_IF_ERROR(bench_.run(sql, kStepLimit));
   std::map<Index, double> figures;
@@ -158,8 +172,9 @@ Result<Histogram> SqlEvidence::histogram(const duck::Sql& sizes) {
 Result<void> SqlEvidence::make_grains(Pair pair, std::optional<Index> entity) {
   duck::Sql sql("CREATE OR REPLACE TEMP TABLE grains AS SELECT f, t, sum(k)::UBIGINT AS k FROM (");
   if (entity) {
-    sql.raw("SELECT DISTINCT ").append(normalised(duck::Sql("e"))).raw(" AS e, ");
-    sql.append(normalised(duck::Sql("f"))).raw(" AS f, ").append(normalised(duck::Sql("t")));
+    sql.raw("SELECT DISTINCT ").append(clean(*entity, duck::Sql("e"))).raw(" AS e, ");
+    sql.append(clean(pair.first, duck::Sql("f"))).raw(" AS f, ");
+    sql.append(clean(pair.second, duck::Sql("t")));
     sql.raw(" AS t, 1 AS k FROM (SELECT DISTINCT ").append(cell(*entity)).raw(" AS e, ");
     sql.append(cell(pair.first)).raw(" AS f, ").append(cell(pair.second)).raw(" AS t FROM ");
     sql.append(table_.relation()).raw(")) WHERE e IS NOT NULL AND f IS NOT NULL");
@@ -223,7 +238,7 @@ Result<double> SqlEvidence::containment(const std::string& part, const std::stri
   const std::uint64_t cells = columns_[part_index].distinct;
   const auto distinct = [&](Index column) {
     return duck::Sql("SELECT DISTINCT ")
-        .append(normalised(duck::Sql("c")))
+        .append(clean(column, duck::Sql("c")))
         .raw(" AS v FROM (SELECT DISTINCT ")
         .append(cell(column))
         .raw(" AS c FROM ")

@@ -49,6 +49,7 @@ class SqlEvidence final : public Evidence {
     std::string name;
     std::uint64_t nulls = 0;
     std::uint64_t distinct = 0;
+    bool verbatim = false;
   };
   using Index = std::size_t;  // of a column
   using Pair = std::pair<Index, Index>;
@@ -61,6 +62,8 @@ class SqlEvidence final : public Evidence {
 
   Result<Index> find(const std::string& name) const;
   duck::Sql cell(Index column) const;
+  /// `cell`, a cell of `column`, as the profile takes it.
+  duck::Sql clean(Index column, const duck::Sql& cell) const;
 
   Result<void> make_pairs(Pair pair);
   Result<Counted> counted(Pair pair);

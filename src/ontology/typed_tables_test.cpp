@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ontology/profiler.h"
 #include "ontology/testing/table_world.h"
 
 namespace strata::ontology {
@@ -27,7 +28,7 @@ class TypedTablesTest : public TableWorld {
 
   /// The rows of the table `type`, as text, in the order of their text.
   Rows rows_of(const Model& model, const FrozenTable& table, std::string_view view) {
-    for (const TypedTable& one : typed_tables(model, table.relation())) {
+    for (const TypedTable& one : typed_tables(model, {}, table.relation())) {
       if (one.view != view) continue;
       duck::Sql select("SELECT * FROM (");
       return rows(select.append(one.select).raw(") ORDER BY ALL"));
@@ -139,6 +140,51 @@ TEST_F(TypedTablesTest, ADayIsItsDayHoweverItIsSpelled) {
   }
 }
 
+TEST_F(TypedTablesTest, WhatTheProfileKnowsChangesNoCell) {
+  const struct {
+    ColumnType type;  // as the model has it
+    std::vector<std::string> cells;
+    bool verbatim;
+    bool casts_as_is;
+  } cases[] = {
+      {kText, {"a", "b"}, true, true},
+      {kText, {"a", " a"}, false, true},
+      {kText, {"a", "N/A"}, false, true},
+      {kWhole, {"1", "2"}, true, true},
+      {kWhole, {"1", " 2 "}, false, true},
+      {kMoney, {"1.50", "79250.00"}, true, true},
+      // Another type than the profile's, as two columns of one property have it.
+      {kMoney, {"1.005", "2.5"}, true, true},
+      {{.type = Type::kDate}, {"2026-04-03", "2026-4-3"}, true, true},
+      {{.type = Type::kDate}, {"2026-04-03", "03.04.2026"}, true, false},
+      {{.type = Type::kDate}, {"2026-04-03", "3 Apr 2026"}, true, false},
+      {kMonthly, {"2026-04", "2026-05"}, true, true},
+      {kMonthly, {"2026-04", "05/2026"}, true, false},
+      {{.type = Type::kTimestamp}, {"2026-04-03T08:00", "2026-04-03 09:00:01.5"}, true, true},
+      {{.type = Type::kTimestamp}, {"2026-04-03T08:00", "03.04.2026 09:00"}, true, false},
+      {{.type = Type::kTimestampTz}, {"2026-04-03T08:00:00Z", "n/a"}, false, true},
+      {{.type = Type::kBoolean}, {"Yes", "no"}, true, true},
+      {{.type = Type::kDouble}, {"1e3", "2"}, true, true},
+  };
+  for (const auto& [type, cells, verbatim, casts_as_is] : cases) {
+    std::vector<BatchRow> batch;
+    for (const std::string& cell : cells) batch.push_back({"b1", {cell}});
+    const FrozenTable table = frozen({"c"}, batch);
+    const auto profile = profile_table(bench(), table);
+    ASSERT_TRUE(profile) << profile.error().detail;
+    const ColumnProfile& known = profile->columns.at(0);
+    EXPECT_EQ(known.verbatim, verbatim) << cells.at(0) << ", " << cells.at(1);
+    EXPECT_EQ(known.casts_as_is, casts_as_is) << cells.at(0) << ", " << cells.at(1);
+    const auto typed = [&](const duck::Sql& cell) {
+      duck::Sql select("SELECT ");
+      return rows(
+          select.append(cell).raw("::VARCHAR FROM ").append(table.relation()).raw(" ORDER BY c"));
+    };
+    EXPECT_EQ(typed(typed_cell("c", type, known)), typed(typed_cell("c", type)))
+        << cells.at(0) << ", " << cells.at(1);
+  }
+}
+
 TEST_F(TypedTablesTest, AFactKeepsEveryRow) {
   const Model model{.types = {{.kind = Kind::kFact,
                                .view = "pay_fact",
@@ -156,7 +202,7 @@ TEST_F(TypedTablesTest, AFactKeepsEveryRow) {
                   {"1.50", "a", file + "b1.parquet", "b1"},
                   {std::nullopt, std::nullopt, file + "b2.parquet", "b2"},
                   {std::nullopt, std::nullopt, file + "b2.parquet", "b2"}}));
-  EXPECT_EQ(written_columns(typed_tables(model, table.relation()).front().select),
+  EXPECT_EQ(written_columns(typed_tables(model, {}, table.relation()).front().select),
             (Rows{{"amount"}, {"select_2"}, {"filename"}, {"_batch_id"}}));
 }
 

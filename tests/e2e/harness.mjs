@@ -52,12 +52,12 @@ after(async () => {
 });
 
 /// Polls until `look` answers something true, and answers that.
-export async function until(look, what) {
-  const giveUp = Date.now() + kPatienceMilliseconds;
+export async function until(look, what, patience = kPatienceMilliseconds) {
+  const giveUp = Date.now() + patience;
   while (true) {
     const seen = await look();
     if (seen) return seen;
-    assert.ok(Date.now() < giveUp, `${what}: not within ${kPatienceMilliseconds} ms`);
+    assert.ok(Date.now() < giveUp, `${what}: not within ${patience} ms`);
     await sleep(kPollMilliseconds);
   }
 }
@@ -276,11 +276,11 @@ export class Server {
     return (await this.get(pathOf(kb, `/jobs/${id}`))).json;
   }
   /// The job that `answer`, a 202, began, as it ended.
-  async jobEnd(kb, answer) {
+  async jobEnd(kb, answer, patience) {
     assert.equal(answer.status, 202, answer.text);
     const job = () => this.job(kb, answer.json.job);
     await until(async () => !['queued', 'running'].includes((await job()).state),
-                'the end of the job');
+                'the end of the job', patience);
     return job();
   }
 

@@ -10,8 +10,8 @@ import { start } from '../e2e/harness.mjs';
 import { Postgres, servicesMissing } from '../e2e/services.mjs';
 import { streams } from './generate.mjs';
 
-const kKb = 'demo';
-const kBase = `/knowledgebase/${kKb}/strata`;
+export const kKb = 'demo';
+export const kBase = `/knowledgebase/${kKb}/strata`;
 const kBatchRows = 500;
 
 const bare = (type) => type.replace(/\(.*/, '');

@@ -9,14 +9,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { repository, startWith, until } from '../e2e/harness.mjs';
+import { ingest, shareOf, shown } from '../e2e/pace.mjs';
 import { listedChildren } from '../e2e/processes.mjs';
 import { kKb, linesOf, startKnowledgebase, withPlaces } from './knowledgebase.mjs';
 
 const { DuckDBInstance } = createRequire(join(repository, 'deps/'))('@duckdb/node-api');
-
-const shareOf = (times, share) => times.toSorted((a, b) => a - b)[
-    Math.min(times.length - 1, Math.floor(times.length * share))];
-const shown = (milliseconds) => `${milliseconds.toFixed(2)} ms`;
 
 async function timed(action) {
   const begun = performance.now();
@@ -53,23 +50,6 @@ async function overhead() {
     live.closeSync();
     await server.stop();
   }
-}
-
-/// Sends `perSecond` batches a second whatever the answers do, and answers how long each took.
-async function ingest(server, perSecond, while_) {
-  const times = [];
-  const begun = performance.now();
-  const landings = [];
-  for (let sent = 0; while_(); ++sent) {
-    const due = begun + sent * 1000 / perSecond;
-    if (due > performance.now()) await sleep(due - performance.now());
-    // From when it was due: a client that is late itself is late for the producer too.
-    landings.push(server.post(kKb, 'weather', '{"day":"2026-03-01","city":"Oslo"}\n', {})
-        .then(({ status }) => { times.push([performance.now() - due, status]); }));
-  }
-  await Promise.all(landings);
-  assert.ok(times.every(([, status]) => status === 200), 'every batch lands');
-  return times.map(([time]) => time);
 }
 
 /// Regular files written below `folder` since `stamp`.
@@ -147,7 +127,8 @@ async function isolation() {
       ? bombs[n / 2 % bombs.length]
       : withPlaces(lines[n * 7 % lines.length].sql, server));
   const stamp = join(server.data, 'strata.json');
-  await ingest(server, kPerSecond, (() => { let n = 0; return () => ++n < 200; })());
+  const small = () => server.post(kKb, 'weather', '{"day":"2026-03-01","city":"Oslo"}\n', {});
+  await ingest(small, kPerSecond, (() => { let n = 0; return () => ++n < 200; })());
   execFileSync('touch', [stamp]);
   await sleep(20);
 
@@ -158,9 +139,9 @@ async function isolation() {
   const codes = {};
   for (let round = 0; round < kRounds; ++round) {
     const calmUntil = performance.now() + 5_000;
-    calm.push(...await ingest(server, kPerSecond, () => performance.now() < calmUntil));
+    calm.push(...await ingest(small, kPerSecond, () => performance.now() < calmUntil));
     const attack = startAttack(server.url, hostile.splice(0, kCount / kRounds));
-    beside.push(...await ingest(server, kPerSecond, () => !attack.ended));
+    beside.push(...await ingest(small, kPerSecond, () => !attack.ended));
     for (const [code, count] of Object.entries(await attack.codes)) {
       codes[code] = (codes[code] ?? 0) + count;
     }
