@@ -99,7 +99,7 @@ test('what applying ontology costs', { skip: servicesMissing }, async () => {
   console.log(json.object_types.map(({ name }) => name).join(', '));
 
   // Another row, so that the second job has its work to do.
-  await server.land(kKb, 'many', new Orders(5).batch(1), 'one more');
+  await server.land(kKb, 'many', new Orders(5).batch(1), 'one-more');
   const send = () => server.post(kKb, 'small', '{"a":"1"}\n', {});
   const until = performance.now() + kCalmMs;
   const calm = await ingest(send, kPerSecond, () => performance.now() < until);
