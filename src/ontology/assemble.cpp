@@ -116,7 +116,7 @@ Property Assembly::property_of(const Column& column, std::string name,
 
 void Assembly::sum_by_name(Property& property, const Column& column) {
   if (column.role != Role::kMeasure) return;
-  const Summing summing = summing_by_name(column);
+  const Summing summing = summing_by_name(column, draft_.columns);
   property.additivity = summing.additivity;
   property.rate_per_period = summing.rate_per_period;
   property.unit = unit_of(column, draft_.columns);

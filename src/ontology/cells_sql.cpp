@@ -38,6 +38,8 @@ const std::vector<Spelling>& spellings() {
        CellKind::kTimestamp},
       {"'[0-9]{1,2} [A-Z][a-z]{2} [0-9]{4}'", "strftime(try_strptime(",
        ", '%d %b %Y'), '%Y-%m-%d')", CellKind::kDate},
+      {"'[A-Z][a-z]{2} [0-9]{1,2},? [0-9]{4}'", "strftime(try_strptime(replace(",
+       ", ',', ''), '%b %d %Y'), '%Y-%m-%d')", CellKind::kDate},
       {"'(0[1-9]|1[0-2])/[0-9]{4}'", "regexp_replace(", ", '^([0-9]+)/([0-9]+)$', '\\2-\\1')",
        CellKind::kMonth},
       {"'[A-Z][a-z]{2} [0-9]{4}'", "strftime(try_strptime(", ", '%b %Y'), '%Y-%m')",
@@ -92,8 +94,9 @@ duck::Sql kind_of(const duck::Sql& cell) {
   // All but words begin with a digit, a sign or a point, and none is long: two comparisons spare
   // most text the expressions.
   sql.append(cell).raw(" < '+' OR (").append(cell).raw(" >= ':' AND (strlen(").append(cell);
-  // `Jun 2026` is the one date that begins like a word.
-  sql.raw(") <> 8 OR substr(").append(cell).raw(", 4, 1) <> ' ')) THEN CASE WHEN strlen(");
+  // `Jun 2026` and `Jun 12, 2026` are the dates that begin like a word.
+  sql.raw(") NOT BETWEEN 8 AND 12 OR substr(").append(cell);
+  sql.raw(", 4, 1) <> ' ')) THEN CASE WHEN strlen(");
   sql.append(cell).raw(") <= 5 AND lower(").append(cell);
   sql.raw(") IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n') THEN ");
   sql.append(number_of(CellKind::kWord)).raw(" ELSE ").append(number_of(CellKind::kText));

@@ -14,6 +14,17 @@ bool stands_at_a_time(const Words& words) {
          !std::ranges::search(words, words::kOnHand).empty();
 }
 
+/// The measure's words; in `running_time_min` minutes, as a minimum has a maximum beside it.
+Words words_with_minutes(const Column& measure, const std::vector<Column>& columns) {
+  Words words = measure.words;
+  if (words.size() < 2 || words.back() != "min") return words;
+  if (!words::is_in(words[words.size() - 2], words::kTimeSpans)) return words;
+  words.back() = "max";
+  const bool minimum = std::ranges::find(columns, words, &Column::words) != columns.end();
+  words.back() = minimum ? "min" : "minutes";
+  return words;
+}
+
 bool is_money(const Column& column) { return words::any_in(column.words, words::kMoneyWords); }
 
 /// Whether a constant column's value is the unit of this measure.
@@ -29,13 +40,13 @@ bool is_unit_of(const Column& unit, const Column& measure, bool any_money) {
 
 }  // namespace
 
-Summing summing_by_name(const Column& measure) {
+Summing summing_by_name(const Column& measure, const std::vector<Column>& columns) {
   Summing summing;
-  summing.rate_per_period = words::any_in(measure.words, words::kPerPeriodWords);
-  if (stands_at_a_time(measure.words)) {
+  const Words words = words_with_minutes(measure, columns);
+  summing.rate_per_period = words::any_in(words, words::kPerPeriodWords);
+  if (stands_at_a_time(words)) {
     summing.additivity = Additivity::kSemiAdditive;
-  } else if (words::any_in(measure.words, words::kNonAdditiveWords) &&
-             !words::is_in("total", measure.words)) {
+  } else if (words::any_in(words, words::kNonAdditiveWords) && !words::is_in("total", words)) {
     // A total price is a sum already.
     summing.additivity = Additivity::kNonAdditive;
   }
@@ -43,7 +54,7 @@ Summing summing_by_name(const Column& measure) {
 }
 
 Result<Summing> summing_of(const Column& measure, const Draft& draft, Dependencies& dependencies) {
-  Summing summing = summing_by_name(measure);
+  Summing summing = summing_by_name(measure, draft.columns);
   if (summing.additivity != Additivity::kAdditive) return summing;
   for (const Entity& entity : draft.entities) {
     const bool coarser = summing.owner == nullptr ||

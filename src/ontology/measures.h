@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "ontology/dependencies.h"
@@ -16,8 +17,8 @@ struct Summing {
   const Entity* owner = nullptr;
   bool rate_per_period = false;
 };
-/// By its name alone: of a measure that is an entity's own property.
-Summing summing_by_name(const Column& measure);
+/// By its name alone, among those of `columns`: of a measure that is an entity's own property.
+Summing summing_by_name(const Column& measure, const std::vector<Column>& columns);
 /// Of a measure in the fact. Errors: the evidence's.
 Result<Summing> summing_of(const Column& measure, const Draft& draft, Dependencies& dependencies);
 

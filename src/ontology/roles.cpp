@@ -51,7 +51,7 @@ bool is_constant(const Facts& facts) {
   return others == 0 || (cells >= kCellsMin && covers(facts.column.top_frequency, cells));
 }
 
-/// Days and months that no type takes, as `31.05.2023` or `Jun 12 1998`: about time all the same.
+/// Days and months that no type takes, as `02/15/2023` or `June 12 1998`: about time all the same.
 bool is_written_like_dates(const ColumnProfile& column) {
   const auto dates = std::ranges::count_if(
       column.top, [](const CountedText& cell) { return reads_like_date(cell.text); });

@@ -460,6 +460,13 @@ TEST(RulesTest, S10WhatMayBeSummed) {
        "ThingFact: avg_delay[non_additive] delay[additive] monthly_cost[additive per_period] "
        "on_hand[semi_additive] stock_level[semi_additive] total_price[additive] "
        "unit_price[non_additive]\n"},
+      {"minutes are no minimum, which has a maximum beside it",
+       {{"running_time_min", amount(1)},
+        {"wait_time_min", amount(2)},
+        {"wait_time_max", amount(3)},
+        {"rain_min", amount(4)}},
+       "ThingFact: rain_min[non_additive] running_time_min[additive] wait_time_max[non_additive] "
+       "wait_time_min[non_additive]\n"},
       {"an entity's own, told again in each row",
        {{"employee_id", any("E", 20, 1)}, {"salary", fixed}},
        "PayFact: employee_id salary[entity_level Employee]\nEmployee = (employee_id)\n"},

@@ -42,6 +42,9 @@ inline constexpr std::string_view kNonAdditiveWords[] = {
     "speed",    "stars",    "temperature", "unit",    "voltage", "wind",
 };
 
+/// What takes so long; a `min` behind one of these is minutes.
+inline constexpr std::string_view kTimeSpans[] = {"delay", "duration", "time"};
+
 /// Amounts of a period: a sum over rows of shorter periods counts them again.
 inline constexpr std::string_view kPerPeriodWords[] = {
     "annual", "annually", "daily", "hourly", "monthly", "weekly", "yearly",
