@@ -60,16 +60,23 @@ class TableWorld : public testing::Test {
   void write_rows(const std::vector<std::string>& columns, const std::vector<BatchRow>& rows) {
     std::map<std::string, duck::Sql> batches;
     for (const BatchRow& row : rows) {
-      duck::Sql& select = batches[row.batch];
-      select.append(select.str().empty() ? duck::Sql("SELECT ") : duck::Sql(" UNION ALL SELECT "));
+      duck::Sql& values = batches[row.batch];
+      values.raw(values.str().empty() ? duck::Sql::Text("VALUES (") : ", (");
       for (std::size_t index = 0; index < columns.size(); ++index) {
         const Cell& cell = row.cells.at(index);
-        select.append(cell ? duck::Sql().literal(*cell) : duck::Sql("NULL"));
-        select.raw("::VARCHAR AS ").ident(columns[index]).raw(", ");
+        values.append(cell ? duck::Sql().literal(*cell) : duck::Sql("NULL")).raw(", ");
       }
-      select.literal(row.batch).raw(" AS _batch_id");
+      values.literal(row.batch).raw(")");
     }
-    for (const auto& [batch, select] : batches) write_batch(batch, select);
+    for (auto& [batch, values] : batches) {
+      duck::Sql select("SELECT ");
+      for (const std::string& column : columns) {
+        select.ident(column).raw("::VARCHAR AS ").ident(column).raw(", ");
+      }
+      select.raw("_batch_id FROM (").append(values).raw(") rows(");
+      for (const std::string& column : columns) select.ident(column).raw(", ");
+      write_batch(batch, select.raw("_batch_id)"));
+    }
   }
   /// Everything that was written, as a view reads it.
   duck::Sql relation() const {
