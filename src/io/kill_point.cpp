@@ -4,37 +4,43 @@
 
 #include <atomic>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <string>
 
 namespace strata::io {
 namespace {
 
-struct Target {
-  std::string name;
-  int occurrence = 1;
-};
-
-Target read_target() {
-  Target target;
-  const char* text = std::getenv("STRATA_CRASH_AT");
-  if (text == nullptr) return target;
-  const std::string_view whole(text);
-  const auto mark = whole.find('#');
-  target.name = whole.substr(0, mark);
-  if (mark != std::string_view::npos) {
-    std::from_chars(whole.data() + mark + 1, whole.data() + whole.size(), target.occurrence);
+/// What an environment variable names: a point, and which time it is reached.
+class Target {
+ public:
+  explicit Target(const char* variable) {
+    const char* text = std::getenv(variable);
+    if (text == nullptr) return;
+    const std::string_view whole(text);
+    const auto mark = whole.find('#');
+    name_ = whole.substr(0, mark);
+    if (mark != std::string_view::npos) {
+      std::from_chars(whole.data() + mark + 1, whole.data() + whole.size(), occurrence_);
+    }
   }
-  return target;
-}
+  bool is_reached(std::string_view name) {
+    return !name_.empty() && name_ == name && ++reached_ == occurrence_;
+  }
+
+ private:
+  std::string name_;
+  int occurrence_ = 1;
+  std::atomic<int> reached_ = 0;
+};
 
 }  // namespace
 
 void kill_point(std::string_view name) {
-  static const Target target = read_target();
-  static std::atomic<int> reached = 0;
-  if (target.name.empty() || target.name != name) return;
-  if (++reached == target.occurrence) ::_exit(kKillPointExit);
+  static Target crash("STRATA_CRASH_AT");
+  static Target stop("STRATA_STOP_AT");
+  if (crash.is_reached(name)) ::_exit(kKillPointExit);
+  if (stop.is_reached(name)) ::kill(::getpid(), SIGSTOP);
 }
 
 }  // namespace strata::io
