@@ -26,6 +26,7 @@ constexpr std::uint64_t kMebibyte = 1024ULL * 1024;
 constexpr std::string_view kNoFolder = "A folder for this job could not be made";
 constexpr std::string_view kNoSnapshot = "A snapshot of the table could not be stored";
 constexpr std::string_view kNoTypedTable = "A table of the model could not be stored";
+constexpr std::string_view kNoVersions = "The tables of the model could not be listed";
 constexpr std::string_view kNoSidecar = "What is known of the table could not be stored";
 
 class StagedJobFolder final : public JobFolder {
@@ -65,6 +66,12 @@ class KbTableFiles final : public TableFiles {
       return failed_to(kNoTypedTable, published.error());
     }
     return published;
+  }
+
+  Result<std::uint64_t> highest_version() override {
+    auto highest = highest_folder();
+    if (!highest) return failed_to(kNoVersions, highest.error());
+    return highest;
   }
 
   Result<void> publish_sidecar(const SidecarPublish& publish) override {
@@ -130,12 +137,25 @@ class KbTableFiles final : public TableFiles {
   }
 
   Result<std::uint64_t> next_number(const io::Directory& folder) {
+    STRATA_ASSIGN_OR_RETURN(const std::uint64_t highest, highest_number(folder, kSnapshotSuffix));
+    return highest + 1;
+  }
+
+  Result<std::uint64_t> highest_folder() {
+    STRATA_ASSIGN_OR_RETURN(const auto strata,
+                            fs_.open_directory_at({context_.kb_folder, kStrata}));
+    STRATA_ASSIGN_OR_RETURN(const auto versions, fs_.open_directory_at({*strata, kOntology}));
+    return highest_number(*versions, "");
+  }
+
+  /// Of the names in `folder`; 0: none has one.
+  Result<std::uint64_t> highest_number(const io::Directory& folder, std::string_view suffix) {
     STRATA_ASSIGN_OR_RETURN(const auto entries, fs_.list(folder));
     std::uint64_t highest = 0;
     for (const io::DirEntry& entry : entries) {
-      highest = std::max(highest, io::parse_numbered(entry.name, kSnapshotSuffix).value_or(0));
+      highest = std::max(highest, io::parse_numbered(entry.name, suffix).value_or(0));
     }
-    return highest + 1;
+    return highest;
   }
 
   Result<std::unique_ptr<io::Directory>> open_staging() {

@@ -61,6 +61,9 @@ class TableFiles {
   /// Read-only and never replaced; its path below the kb's folder. kExists: that name is taken.
   /// Durable when it returns.
   virtual Result<std::string> publish_typed_table(const TypedTablePublish& publish) = 0;
+  /// The highest number that a folder of typed tables has, whatever became of the job that made it;
+  /// 0: there is none. So a version that no catalog knows of any more keeps its number.
+  virtual Result<std::uint64_t> highest_version() = 0;
   /// In place of the one of that name, in a folder that is made where it is missing. Durable when
   /// it returns; after an error the old or the new one stands, whole.
   virtual Result<void> publish_sidecar(const SidecarPublish& publish) = 0;
@@ -69,8 +72,9 @@ class TableFiles {
 /// What a kb's table files borrow; all of it outlives them.
 struct TableFilesContext {
   io::FileSystem& fs;
-  const io::Directory& kb_folder;  // its `strata/snapshots`, `strata/tables` and `staging` exist
-  std::string process;             // names the folders in staging/
+  /// Its `staging` exists, and `snapshots`, `ontology` and `tables` below its `strata`.
+  const io::Directory& kb_folder;
+  std::string process;  // names the folders in staging/
 };
 std::unique_ptr<TableFiles> make_table_files(const TableFilesContext& context);
 

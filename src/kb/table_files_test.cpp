@@ -23,7 +23,8 @@ const std::string kKb = "/data/kb/demo";
 class TableFilesTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* folder : {"/staging", "/strata/snapshots", "/strata/tables"}) {
+    for (const char* folder :
+         {"/staging", "/strata/snapshots", "/strata/ontology", "/strata/tables"}) {
       ASSERT_OK(mem_.make_path(kKb + folder));
     }
   }
@@ -86,6 +87,24 @@ TEST_F(TableFilesTest, OfTwoThatTakeANumberAtOnceNoneIsLost) {
   EXPECT_EQ(late.number, 2U);
   EXPECT_EQ(content("/strata/snapshots/pay", "000001.parquet"), "other");
   EXPECT_EQ(content("/strata/snapshots/pay", "000002.parquet"), "late");
+}
+
+TEST_F(TableFilesTest, TypedTablesAreNeverReplacedAndTheirVersionsAreCounted) {
+  const auto files = open(mem_);
+  EXPECT_EQ(files->highest_version().value(), 0U);
+  const auto publish_table = [&](std::string_view bytes,
+                                 std::uint64_t version) -> Result<std::string> {
+    STRATA_ASSIGN_OR_RETURN(const auto job, files->make_job_folder(0));
+    STRATA_RETURN_IF_ERROR(mem_.write_new({job->directory(), "staged"}, bytes));
+    return files->publish_typed_table(
+        {.from = *job, .name = "staged", .version = version, .as = "pay.parquet"});
+  };
+  ASSERT_OK_AND_ASSIGN(const std::string file, publish_table("one", 7));
+  EXPECT_EQ(file, "strata/ontology/000007/pay.parquet");
+  EXPECT_CODE(Code::kExists, publish_table("two", 7));
+  EXPECT_OK(publish_table("three", 3));
+  EXPECT_EQ(content("/strata/ontology/000007", "pay.parquet"), "one");
+  EXPECT_EQ(files->highest_version().value(), 7U);
 }
 
 TEST_F(TableFilesTest, AJobsFolderGoesWithAllThatIsLeftInIt) {
