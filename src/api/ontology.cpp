@@ -12,6 +12,7 @@
 #include "io/kill_point.h"
 #include "ontology/applied.h"
 #include "ontology/apply.h"
+#include "ontology/settle.h"
 #include "stream/view_job.h"
 
 namespace strata::api {
@@ -173,6 +174,7 @@ Result<http::Response> post_ontology(const http::Request& request, Services& ser
 Result<http::Response> get_ontology(const http::Request& request, Services& services) {
   STRATA_ASSIGN_OR_RETURN(kb::Knowledgebase* const knowledgebase,
                           knowledgebase_of(request, services));
+  ignore(ontology::settle(*knowledgebase, {}), "then the row answers as it is");
   STRATA_ASSIGN_OR_RETURN(const auto active, knowledgebase->catalog().ontology().active());
   Applied applied;
   if (active) {

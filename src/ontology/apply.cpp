@@ -13,6 +13,7 @@
 #include "base/sha256.h"
 #include "ontology/applied.h"
 #include "ontology/profiler.h"
+#include "ontology/settle.h"
 #include "ontology/snapshot.h"
 #include "ontology/sql_evidence.h"
 #include "ontology/steps.h"
@@ -25,8 +26,7 @@ namespace {
 using duck::Sql;
 
 /// Part of a fingerprint: whoever changes a rule, a word list or a typed table raises it.
-constexpr std::string_view kRules = "3";
-constexpr std::string_view kSchema = "ontology";
+constexpr std::string_view kRules = "4";
 constexpr std::chrono::milliseconds kLockWait{10'000};
 
 /// Where each step ends, of the whole.
@@ -34,20 +34,6 @@ constexpr double kFrozen = 0.2;
 constexpr double kProfiled = 0.5;
 constexpr double kSynthesised = 0.7;
 constexpr double kTyped = 0.9;
-
-/// A view's text has the paths of the tables it reads: those of another version, or of the folder
-/// that a moved kb had before, are others.
-bool has_views_of(const std::vector<duck::View>& views, const Applied& applied,
-                  const std::string& kb_folder) {
-  return std::ranges::all_of(applied, [&](const AppliedStream& stream) {
-    return std::ranges::all_of(stream.tables, [&](const AppliedTable& table) {
-      const std::string path = Sql().glob(fmt::format("{}/{}", kb_folder, table.file), "").str();
-      return std::ranges::any_of(views, [&path](const duck::View& view) {
-        return view.schema == kSchema && view.sql.contains(path);
-      });
-    });
-  });
-}
 
 Outcome outcome_of(const AppliedStream& stream, std::uint64_t version, bool unchanged) {
   Outcome outcome{.version = version, .unchanged = unchanged, .rows = stream.rows, .views = {}};
@@ -64,7 +50,7 @@ class Application {
         versions_(kb_.catalog().ontology()) {}
 
   Result<Outcome> run() {
-    STRATA_RETURN_IF_ERROR(settle_pending());
+    STRATA_RETURN_IF_ERROR(look_at_versions());
     STRATA_RETURN_IF_ERROR(open());
     STRATA_RETURN_IF_ERROR(freeze_table());
     STRATA_ASSIGN_OR_RETURN(const auto same, unchanged());
@@ -83,14 +69,28 @@ class Application {
     return {};
   }
 
-  Result<void> open() {
+  /// The version that stands is the active one, or a pending one whose views are there already.
+  Result<void> look_at_versions() {
+    STRATA_ASSIGN_OR_RETURN(const auto pending, versions_.pending());
     STRATA_ASSIGN_OR_RETURN(const auto active, versions_.active());
-    if (active) {
-      active_version_ = active->version;
-      active_digest_ = active->model_sha256;
-      STRATA_ASSIGN_OR_RETURN(applied_, parse_applied(active->content));
-      content_ = active->content;
+    is_unsettled_ = pending.has_value();
+    if (pending) {
+      STRATA_ASSIGN_OR_RETURN(const Applied applied, parse_applied(pending->content));
+      STRATA_ASSIGN_OR_RETURN(const bool there, has_views_of(kb_, applied));
+      if (there) return stand_on(*pending);
     }
+    return active ? stand_on(*active) : Result<void>();
+  }
+
+  Result<void> stand_on(const catalog::VersionRow& row) {
+    active_version_ = row.version;
+    active_digest_ = row.model_sha256;
+    content_ = row.content;
+    STRATA_ASSIGN_OR_RETURN(applied_, parse_applied(content_));
+    return {};
+  }
+
+  Result<void> open() {
     STRATA_ASSIGN_OR_RETURN(folder_, files_.make_job_folder(0));
     STRATA_ASSIGN_OR_RETURN(bench_,
                             apply_.workers.open_workbench({.kb_folder = kb_.folder(),
@@ -110,12 +110,13 @@ class Application {
     stream_.taken_at = format_iso8601(apply_.clock.wall());
     STRATA_ASSIGN_OR_RETURN(stream_.fingerprint, fingerprint(frozen));
     frozen_ = std::move(frozen);
+    apply_.progress.kill_point("ontology:after_freeze");
     apply_.progress.progress(kFrozen);
     return {};
   }
 
   /// Of the rules, the schema and which rows there are: the same batches of the same table, each
-  /// with as many rows.
+  /// with as many rows, in the same folder, because facts have their filename.
   Result<std::string> fingerprint(const FrozenTable& frozen) {
     STRATA_ASSIGN_OR_RETURN(
         CellReader batches,
@@ -124,7 +125,8 @@ class Application {
                      "FROM (SELECT _batch_id, count(*) AS n FROM ")
                      .append(frozen.relation())
                      .raw(" GROUP BY _batch_id)")));
-    std::string all = fmt::format("{}\n{}\n{}\n", kRules, apply_.table.made_at, batches.text());
+    std::string all =
+        fmt::format("{}\n{}\n{}\n{}\n", kRules, kb_.folder(), apply_.table.made_at, batches.text());
     if (!batches.whole()) return unexpected_answer("no digest of the batches");
     for (const std::string& column : frozen.columns) all += column + '\n';
     return sha256_hex(all);
@@ -133,9 +135,9 @@ class Application {
   Result<std::optional<Outcome>> unchanged() {
     const auto before = std::ranges::find(applied_, apply_.stream, &AppliedStream::stream);
     if (before == applied_.end() || before->fingerprint != stream_.fingerprint) return std::nullopt;
-    STRATA_ASSIGN_OR_RETURN(const kb::Generation newest, kb_.generations().newest());
-    STRATA_ASSIGN_OR_RETURN(const auto views, kb_.generations().views(newest));
-    if (!has_views_of(views, applied_, kb_.folder())) return std::nullopt;
+    STRATA_ASSIGN_OR_RETURN(const bool there, has_views_of(kb_, applied_));
+    if (!there) return std::nullopt;
+    if (is_unsettled_) STRATA_RETURN_IF_ERROR(lock_what_stands());
     return outcome_of(*before, active_version_, true);
   }
 
@@ -160,6 +162,7 @@ class Application {
       return make_error(Code::kConflict, "No column of the stream has a value: there is no model.");
     }
     stream_.model_json = to_json(model_);
+    apply_.progress.kill_point("ontology:after_synthesis");
     apply_.progress.progress(kSynthesised);
     return {};
   }
@@ -172,15 +175,21 @@ class Application {
     std::ranges::sort(next, {}, &AppliedStream::stream);
     const std::string digest = model_digest(next);
     const bool is_new = digest != active_digest_;
-    // None is above the active one: what was pending is settled, and no job puts two.
-    const std::uint64_t version = is_new ? active_version_ + 1 : active_version_;
+    std::uint64_t version = active_version_;
+    if (is_new) {
+      // Of the folder's too: a catalog that was lost, or is an older one, knows less, and a job
+      // that did not come to its end keeps its number, so that no two make one version's tables.
+      STRATA_ASSIGN_OR_RETURN(const std::uint64_t highest, files_.highest_version());
+      version = std::max(highest, active_version_) + 1;
+    }
     STRATA_RETURN_IF_ERROR(write_tables(version));
     name_views(stream_, applied_);
     *std::ranges::find(next, stream_.stream, &AppliedStream::stream) = stream_;
     apply_.progress.kill_point("ontology:after_tables");
     apply_.progress.progress(kTyped);
+    STRATA_ASSIGN_OR_RETURN(const auto lease, lock_what_stands());
     if (is_new) {
-      STRATA_RETURN_IF_ERROR(activate(version, digest, next));
+      STRATA_RETURN_IF_ERROR(activate(version, digest, next, *lease));
     } else {
       STRATA_RETURN_IF_ERROR(refresh(next));
     }
@@ -219,7 +228,9 @@ class Application {
     return {};
   }
 
-  Result<void> activate(std::uint64_t version, const std::string& digest, const Applied& next) {
+  /// The kb's lock is held, here and below.
+  Result<void> activate(std::uint64_t version, const std::string& digest, const Applied& next,
+                        const lock::Lease& lease) {
     STRATA_ASSIGN_OR_RETURN(const bool is_ours, versions_.put_pending({.version = version,
                                                                        .state = "pending",
                                                                        .model_sha256 = digest,
@@ -228,86 +239,51 @@ class Application {
                                                                        .created = {}}));
     if (!is_ours) return overtaken();
     apply_.progress.kill_point("ontology:after_pending");
+    // Paused for longer than the lock lives, it may be another job's by now, and the row too.
+    if (!lease.held()) return overtaken();
     const auto activated = publish_and_activate(version, next);
     // Its views may be there all the same.
-    if (!activated) ignore(settle_pending(), "settled by the next job");
+    if (!activated && lease.held()) ignore(settle_pending(kb_), "settled by the next look");
     return activated;
   }
 
   Result<void> publish_and_activate(std::uint64_t version, const Applied& next) {
-    STRATA_ASSIGN_OR_RETURN(const auto lease, acquire_lock());
-    STRATA_RETURN_IF_ERROR(check_not_overtaken());
-    STRATA_ASSIGN_OR_RETURN(const auto pending, versions_.pending());
-    if (!pending || pending->version != version || pending->job != apply_.job) return overtaken();
-    STRATA_RETURN_IF_ERROR(publish_views(next));
+    STRATA_RETURN_IF_ERROR(publish_views(kb_, next));
     apply_.progress.kill_point("ontology:after_publish");
     STRATA_RETURN_IF_ERROR(versions_.activate(version));
     apply_.progress.kill_point("ontology:after_activate");
     return {};
   }
 
+  /// The row first: its views can be made of it at any time (settle.h), but not the row of them.
   Result<void> refresh(const Applied& next) {
-    STRATA_ASSIGN_OR_RETURN(const auto lease, acquire_lock());
-    STRATA_RETURN_IF_ERROR(check_not_overtaken());
-    STRATA_RETURN_IF_ERROR(publish_views(next));
-    return versions_.refresh(active_version_, to_json(next));
+    STRATA_RETURN_IF_ERROR(versions_.refresh(active_version_, to_json(next)));
+    apply_.progress.kill_point("ontology:after_refresh");
+    const auto published = publish_views(kb_, next);
+    if (!published) {
+      ignore(versions_.refresh(active_version_, content_), "the next look makes the row's views");
+    }
+    return published;
   }
 
-  /// A job that was taken for abandoned may be working still while the next one runs: of the two,
-  /// the one that comes to its views last would take the other's away.
-  Result<void> check_not_overtaken() {
+  /// The kb's lock, with what a process left that ended settled, and the version that this job
+  /// began with standing still. A job that was taken for abandoned may be working still while the
+  /// next one runs: of the two, the one that comes to its views last would take the other's away.
+  Result<std::unique_ptr<lock::Lease>> lock_what_stands() {
+    STRATA_ASSIGN_OR_RETURN(auto lease, kb_.lock().acquire({.kb = kb_.id().str(),
+                                                            .stream = apply_.stream,
+                                                            .purpose = kb::Purpose::kOntology,
+                                                            .wait = kLockWait}));
+    STRATA_RETURN_IF_ERROR(settle_pending(kb_));
     STRATA_ASSIGN_OR_RETURN(const auto active, versions_.active());
     const std::uint64_t version = active ? active->version : 0;
     const bool is_same = version == active_version_ && (!active || active->content == content_);
     if (!is_same) return overtaken();
-    return {};
+    return lease;
   }
 
   static Error overtaken() {
     return make_error(Code::kBusy, "Another job changed the model meanwhile; start it again.");
-  }
-
-  Result<std::unique_ptr<lock::Lease>> acquire_lock() {
-    return kb_.lock().acquire({.kb = kb_.id().str(),
-                               .stream = apply_.stream,
-                               .purpose = kb::Purpose::kOntology,
-                               .wait = kLockWait});
-  }
-
-  /// A version that stayed pending becomes active if its views are there, else it goes.
-  Result<void> settle_pending() {
-    STRATA_ASSIGN_OR_RETURN(const auto left, versions_.pending());
-    if (!left) return {};
-    // Whoever works on it still is between its views and their activation, or finds it gone.
-    STRATA_ASSIGN_OR_RETURN(const auto lease, acquire_lock());
-    STRATA_ASSIGN_OR_RETURN(const auto pending, versions_.pending());
-    if (!pending) return {};
-    STRATA_ASSIGN_OR_RETURN(const Applied applied, parse_applied(pending->content));
-    STRATA_ASSIGN_OR_RETURN(const kb::Generation newest, kb_.generations().newest());
-    STRATA_ASSIGN_OR_RETURN(const auto views, kb_.generations().views(newest));
-    return has_views_of(views, applied, kb_.folder()) ? versions_.activate(pending->version)
-                                                      : versions_.drop_pending(pending->version);
-  }
-
-  /// One generation with all of `applied`'s views and no other one of the schema. The kb's lock is
-  /// held.
-  Result<void> publish_views(const Applied& applied) {
-    STRATA_ASSIGN_OR_RETURN(const kb::Generation newest, kb_.generations().newest());
-    STRATA_ASSIGN_OR_RETURN(const auto there, kb_.generations().views(newest));
-    const auto wanted = views_of(applied, kb_.folder());
-    std::vector<Sql> ddl;
-    for (const duck::View& view : there) {
-      const bool stays = std::ranges::any_of(
-          wanted, [&](const OntologyView& one) { return one.name == view.name; });
-      if (view.schema == kSchema && !stays) {
-        ddl.push_back(Sql("DROP VIEW IF EXISTS ontology.").ident(view.name));
-      }
-    }
-    for (const auto& [name, select] : wanted) {
-      ddl.push_back(Sql("CREATE OR REPLACE VIEW ontology.").ident(name).raw(" AS ").append(select));
-    }
-    STRATA_RETURN_IF_ERROR(kb_.generations().publish(ddl));
-    return {};
   }
 
   const Apply& apply_;
@@ -316,6 +292,7 @@ class Application {
   catalog::OntologyVersions& versions_;
   std::unique_ptr<kb::JobFolder> folder_;
   std::unique_ptr<duck::Workbench> bench_;  // ends before its folder
+  bool is_unsettled_ = false;               // a version is pending
   std::uint64_t active_version_ = 0;
   std::string active_digest_;
   std::string content_;  // of the active version

@@ -47,12 +47,12 @@ std::string to_json(const Outcome& outcome);
 /// the version that was active answers until the views of the next are published:
 /// 1. The snapshot is frozen and published; its profile beside it.
 /// 2. The same rows, model and rules as the active version's: done, nothing is written.
-/// 3. The typed tables are published under the version's number, which is the next one only if some
-///    stream's model changed.
-/// 4. A new version is put as pending, then one generation has all its views, under the kb's lock,
-///    then it is active. A version that stayed pending is settled by the next call: its views are
-///    there or it goes. Where another call changed the model since this one began, as only one that
-///    was taken for abandoned can meet, nothing is published.
+/// 3. The typed tables are published under the version's number: a new one, above all that the kb's
+///    folder has, only if some stream's model changed.
+/// 4. Under the kb's lock, taken once: what an ended process left pending is settled; a new version
+///    is put as pending, then one generation has all its views, then it is active. Where another
+///    call changed the model since this one began, as only one that was taken for abandoned can
+///    meet, nothing is published.
 /// Errors: kCancelled, kBusy, and those of workbench, files, catalog and lock.
 Result<Outcome> apply(const Apply& apply);
 

@@ -12,6 +12,7 @@
 
 #include "kb/testing/real_kb.h"
 #include "ontology/applied.h"
+#include "ontology/settle.h"
 
 namespace strata::ontology {
 namespace {
@@ -138,19 +139,22 @@ TEST_F(ApplyTest, ARefreshThatAnotherJobOvertookTakesNoViewAway) {
   EXPECT_EQ(again->rows, 31U);
 }
 
-TEST_F(ApplyTest, AVersionThatAnotherJobSettledIsNotPublished) {
+TEST_F(ApplyTest, AVersionThatAnotherJobOvertookIsNotPublished) {
   write_both();
   ASSERT_TRUE(run("pay"));
-  // The number of the version that it found pending becomes its own.
   std::string made;
-  const auto late = run("sites", with("ontology:after_pending", [&] {
+  const auto late = run("sites", with("ontology:after_tables", [&] {
                           const auto other = run("sites");
                           ASSERT_TRUE(other) << other.error().message;
                           made = versions().active().value()->content;
                         }));
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, Code::kBusy);
-  EXPECT_EQ(views(), kBoth);
+  // No two make one version's tables.
+  EXPECT_EQ(views(), (Views{{"employee", "000001"},
+                            {"pay_fact", "000001"},
+                            {"reading_fact", "000003"},
+                            {"site", "000003"}}));
   EXPECT_EQ(versions().active().value()->content, made);
   EXPECT_FALSE(versions().pending().value());
   const auto again = run("sites");
@@ -158,17 +162,47 @@ TEST_F(ApplyTest, AVersionThatAnotherJobSettledIsNotPublished) {
   EXPECT_TRUE(again->unchanged);
 }
 
-TEST_F(ApplyTest, AVersionThatAnotherJobDroppedIsNotPublished) {
+/// As one that did not notice that its lock ran out meets it.
+TEST_F(ApplyTest, AVersionThatWasDroppedUnderItsJobLeavesTheActiveOnesViews) {
   write_both();
   ASSERT_TRUE(run("pay"));
-  const auto late = run("sites", with("ontology:after_pending", [this] {
-                          const auto other = run("pay");
-                          ASSERT_TRUE(other) << other.error().message;
-                          EXPECT_TRUE(other->unchanged);
-                        }));
+  const auto late = run(
+      "sites", with("ontology:after_pending", [this] { ASSERT_TRUE(versions().drop_pending(2)); }));
   ASSERT_FALSE(late);
-  EXPECT_EQ(late.error().code, Code::kBusy);
+  EXPECT_EQ(late.error().code, Code::kConflict);
+  ASSERT_TRUE(settle(kb(), {}));
   EXPECT_EQ(views(), (Views{{"employee", "000001"}, {"pay_fact", "000001"}}));
+  EXPECT_EQ(versions().active().value()->version, 1U);
+}
+
+TEST_F(ApplyTest, ARefreshWithoutItsViewsGetsThemByTheNextLook) {
+  write_both();
+  ASSERT_TRUE(run("pay"));
+  write("pay", "b2", std::string(kPay) + "E1,Name 1,9.50,b2\n");
+  struct Killed {};
+  EXPECT_THROW(ignore(run("pay", with("ontology:after_refresh", [] { throw Killed(); })), "killed"),
+               Killed);
+  const auto row = versions().active().value();
+  const Applied applied = parse_applied(row->content).value();
+  EXPECT_EQ(applied.front().rows, 31U);
+  EXPECT_FALSE(has_views_of(kb(), applied).value());
+  const std::uint64_t generation = kb().generations().newest()->number;
+  ASSERT_TRUE(settle(kb(), {}));
+  EXPECT_TRUE(has_views_of(kb(), applied).value());
+  ASSERT_TRUE(settle(kb(), {}));
+  EXPECT_EQ(kb().generations().newest()->number, generation + 1);
+  EXPECT_EQ(versions().active().value(), row);
+}
+
+TEST_F(ApplyTest, AVersionsNumberIsAboveAllThatTheFolderHas) {
+  write_both();
+  const fs::path older = fs::path(kb().folder()) / "strata/ontology/000007";
+  fs::create_directories(older);
+  const auto first = run("pay");
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->version, 8U);
+  EXPECT_TRUE(fs::is_empty(older));
+  EXPECT_EQ(views(), (Views{{"employee", "000008"}, {"pay_fact", "000008"}}));
 }
 
 TEST_F(ApplyTest, AVersionWhoseViewsAreThereIsActiveNext) {

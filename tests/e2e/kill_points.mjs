@@ -63,16 +63,22 @@ export const kMigrateMoved = ['migrate:after_switch_name', 'migrate:after_switch
                               'migrate:after_rebuild', 'migrate:after_root_row',
                               'migrate:after_aside'];
 
-/// An application of ontology: before its version is active, and after. ontology.test.mjs dies at
-/// each.
-export const kOntologyBefore = ['ontology:after_snapshot', 'ontology:after_profile',
-                                'ontology:after_tables', 'ontology:after_pending'];
-export const kOntologyAfter = ['ontology:after_publish', 'ontology:after_activate'];
+/// An application of ontology, by the step that passes them: before the views of its version are
+/// there, and after. ontology_kills.test.mjs dies at each, and loses PostgreSQL at each.
+export const kOntologyBefore = {
+  Snapshot: ['ontology:after_freeze'],
+  Profile: ['ontology:after_snapshot', 'ontology:after_profile'],
+  Synthesise: ['ontology:after_synthesis'],
+  Views: ['ontology:after_tables', 'ontology:after_pending'],
+};
+export const kOntologyAfter = { Views: ['ontology:after_publish', 'ontology:after_activate'] };
+/// With other rows and the same model.
+export const kOntologyRefresh = ['ontology:after_refresh'];
 
 export const kAll = [...new Set([
   ...kBeforeClaim, ...kFromClaim, ...kReplay, ...kRace, ...kRecovery, ...kRegistry, ...kCheckpoint,
   ...kReceiverBeforeClaim, ...kReceiverFromClaim, ...kView, ...kCollect,
   ...kDeleteBeforeMove, ...kDeleteFromMove, ...kDeleteKb, ...kQuarantine,
   ...kMigrateOnFile, ...kMigrateMoving, ...kMigrateMoved,
-  ...kOntologyBefore, ...kOntologyAfter,
+  ...Object.values(kOntologyBefore).flat(), ...kOntologyAfter.Views, ...kOntologyRefresh,
 ])];
