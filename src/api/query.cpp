@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "base/whole_number.h"
 #include "duck/worker_error.h"
+#include "ontology/settle.h"
 
 namespace strata::api {
 namespace {
@@ -126,12 +127,31 @@ Result<void> add_manifest(kb::QueryRequest& query, kb::Knowledgebase& knowledgeb
   return {};
 }
 
+bool names_ontology(const kb::QueryRequest& query) {
+  return ascii_lower(query.sql).contains("ontology");
+}
+
+/// The views of the data model of a kb that was moved are over the folder it had before.
+Result<void> relocate_ontology(kb::Knowledgebase& knowledgebase) {
+  auto settled = ontology::settle(knowledgebase, limits::kFirstViewWait);
+  if (settled) return {};
+  return make_error(Code::kBusy,
+                    "The views of the data model are not made again yet in the folder that this "
+                    "knowledgebase was moved to; send the query again in a moment.",
+                    fmt::format("{} [{}]", settled.error().message, settled.error().detail));
+}
+
 Result<kb::QueryAnswer> answer(const kb::QueryRequest& query, kb::Knowledgebase& knowledgebase,
                                QueryStreams& streams, Services& services) {
   streams.see_to_views();
+  bool settled = false;
   while (true) {  // a statement may miss several tables, and is told of one at a time
     auto answered = kb::run_query(services.workers, knowledgebase, query);
     if (!answered && duck::leads_outside(answered.error())) {
+      if (!std::exchange(settled, true) && names_ontology(query)) {
+        STRATA_RETURN_IF_ERROR(relocate_ontology(knowledgebase));
+        continue;
+      }
       return streams.see_to_stale(std::move(answered).error());
     }
     if (answered || answered.error().code != Code::kUnknownTable) return answered;

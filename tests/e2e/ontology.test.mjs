@@ -1,9 +1,10 @@
 // Applying ontology to a stream: the model, its views, what a repetition and what more rows change.
 // ontology_kills.test.mjs ends the server and PostgreSQL on the way.
 import assert from 'node:assert/strict';
-import { renameSync } from 'node:fs';
+import { readFileSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { sha256 } from './checker.mjs';
 import { acquisitions, freshFolder, run, until } from './harness.mjs';
 import {
   apply, kBase, kKb, kSix, ontology, post, postgres, send, serve, serveStream, skip, versions,
@@ -191,24 +192,84 @@ test('a stream made anew under an old name is applied anew', { skip }, async () 
   assert.deepEqual(await server.rows(kKb, 'SELECT sum(bonus) FROM ontology.pay_fact'), [['60.00']]);
 });
 
-test('moved to another folder and applied again, all views answer', { skip }, async () => {
+test('moved to another folder all views answer, before and after it is applied again', { skip },
+     async () => {
   const server = await serveStream('compensation', compensation());
   await server.createReceiver(kKb, 'other');
   await send(server, 'other', compensation().slice(0, 30), 'b');
   await apply(server, 'other');
   await apply(server, 'compensation');
+  const model = await ontology(server);
   await server.stop();
   const data = join(freshFolder(), 'year=2026');
   renameSync(server.data, data);
   const moved = await serve({ data, url: server.postgresUrl });
-  const { version, unchanged } = await apply(moved, 'compensation');
-  assert.deepEqual([version, unchanged], [2, false]);
-  assert.deepEqual(await moved.rows(kKb, `
+  const counts = () => moved.rows(kKb, `
       SELECT (SELECT count(*) FROM ontology.pay_fact), (SELECT count(*) FROM ontology.pay_fact_2),
-             (SELECT count(*) FROM ontology.employee)`), [[30, 60, 20]]);
+             (SELECT count(*) FROM ontology.employee)`);
+  assert.deepEqual(await counts(), [[30, 60, 20]]);
+  assert.deepEqual(await ontology(moved), model);
+  assert.equal(acquisitions(await moved.metrics(), '', 'relocate'), 1);
   assert.deepEqual((await moved.query(kKb, 'SELECT * FROM ontology.pay_grade')).json.columns
       .map(({ name }) => name), ['pay_grade', '_strata_conflicts', '_strata_source']);
+  const strangers = () => moved.rows(kKb, `SELECT count(*) FROM ontology.pay_fact_2
+      WHERE NOT starts_with(filename, '${data}/')`);
+  assert.deepEqual(await strangers(), [[60]]);
+  const { version, unchanged } = await apply(moved, 'compensation');
+  assert.deepEqual([version, unchanged], [2, false]);
+  assert.deepEqual(await strangers(), [[0]]);
+
+  // Away from its catalog it says so, and is whole when that is back.
+  await moved.stop();
+  renameSync(data, server.data);
+  const back = await serve({ data: server.data, url: server.postgresUrl });
+  await postgres.stop();
+  const busy = await back.query(kKb, 'SELECT count(*) FROM ontology.employee');
+  assert.deepEqual([busy.status, busy.json.code], [503, 'busy'], busy.text);
+  await postgres.start();
+  const answer = () => back.query(kKb, 'SELECT count(*) FROM ontology.employee');
+  await until(async () => (await answer()).status === 200, 'the views');
+  assert.deepEqual((await answer()).json.rows, [[20]]);
 });
+
+/// Every file below a folder, by path, with its digest.
+const filesBelow = (folder) => Object.fromEntries(
+    readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+        .map((path) => [path, sha256(readFileSync(path))]));
+
+for (const [catalog, dumpedAfter, shown, next] of [
+  ['without its catalog', 0, null, 4],
+  ['with an older catalog', 1, 1, 4],
+]) {
+  test(`a folder ${catalog}: its tables stay, and numbers go on`, { skip }, async () => {
+    const server = await serveStream('compensation', compensation());
+    let dump;
+    for (let version = 1; version <= 3; ++version) {
+      if (version > 1) {
+        await send(server, 'compensation',
+                   compensation().map((row) => ({ ...row, [`more_${version}`]: 'x' })),
+                   `v${version}`);
+      }
+      assert.equal((await apply(server, 'compensation')).version, version);
+      if (version === dumpedAfter) dump = postgres.dump(server.postgresUrl);
+    }
+    const tables = filesBelow(join(server.kbFolder(kKb), 'strata/ontology'));
+    await server.stop();
+    const restored = await serve({ data: server.data, dump });
+    assert.equal((await ontology(restored)).version, shown);
+    // Without a catalog what is published stays; else the catalog decides.
+    const counted = await restored.rows(kKb, 'SELECT count(*) FROM ontology.pay_fact');
+    assert.deepEqual(counted, [[shown === null ? 180 : 60]]);
+    const { version, unchanged } = await apply(restored, 'compensation');
+    assert.deepEqual([version, unchanged], [next, false]);
+    assert.deepEqual(await restored.rows(kKb, 'SELECT count(*) FROM ontology.pay_fact'), [[180]]);
+    const now = filesBelow(join(server.kbFolder(kKb), 'strata/ontology'));
+    assert.deepEqual({ ...now, ...tables }, now);
+    assert.deepEqual(Object.keys(now).filter((path) => !(path in tables))
+        .filter((path) => !path.includes(`/00000${next}/`)), []);
+  });
+}
 
 test('the command waits for the job and shows the types', { skip }, async () => {
   const server = await serveStream('compensation', compensation());

@@ -115,9 +115,16 @@ export class Postgres extends Service {
     return Number(this.sql(`SELECT count(*) FROM pg_stat_activity ` +
                            `WHERE datname = '${database}' AND ${what}`)) > 0;
   }
-  /// The URL of a database that is new.
-  database(name) {
+  /// Strata's tables in the database that `url` names, as text.
+  dump(url) {
+    return run(['pg_dump', '-h', '127.0.0.1', '-p', `${this.port}`, '-U', 'strata',
+                '--schema=strata', new URL(url).pathname.slice(1)]);
+  }
+  /// The URL of a database that is new, or holds what dump() answered.
+  database(name, dump = '') {
     this.sql(`CREATE DATABASE ${name}`);
+    run(['psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-h', '127.0.0.1', '-p', `${this.port}`, '-U',
+         'strata', '-d', name], { input: dump });
     return `postgresql://strata:${secret}@127.0.0.1:${this.port}/${name}`;
   }
 }
