@@ -1,6 +1,7 @@
 #include "api/metrics.h"
 
 #include <prometheus/counter.h>
+#include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
@@ -17,6 +18,9 @@ namespace {
 const prometheus::Histogram::BucketBoundaries kAckSeconds{
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 
+const prometheus::Histogram::BucketBoundaries kStepSeconds{0.01, 0.03, 0.1, 0.3, 1,
+                                                           3,    10,   30,  100, 300};
+
 /// There from the start, so that a rate over any of them has a first point.
 constexpr std::string_view kQueryResults[] = {"ok",
                                               "cancelled",
@@ -29,6 +33,7 @@ constexpr std::string_view kQueryResults[] = {"ok",
                                               "out_of_memory",
                                               "busy",
                                               "timeout"};
+constexpr std::string_view kOntologyResults[] = {"done", "unchanged", "failed", "cancelled"};
 
 prometheus::MetricFamily family_of(const Metrics::Reading& reading) {
   prometheus::MetricFamily family;
@@ -63,6 +68,21 @@ struct Metrics::Parts {
                                    .Help("From a batch's arrival to its 200")
                                    .Register(registry)
                                    .Add({}, kAckSeconds);
+  prometheus::Family<prometheus::Counter>& ontology_jobs =
+      prometheus::BuildCounter()
+          .Name("strata_ontology_jobs_total")
+          .Help("Applications of ontology that ended here, by outcome")
+          .Register(registry);
+  prometheus::Family<prometheus::Histogram>& ontology_steps =
+      prometheus::BuildHistogram()
+          .Name("strata_ontology_step_seconds")
+          .Help("How long a step of applying ontology took")
+          .Register(registry);
+  prometheus::Family<prometheus::Gauge>& ontology_versions =
+      prometheus::BuildGauge()
+          .Name("strata_ontology_version")
+          .Help("Version of the kb's model, when it was last applied here or asked for")
+          .Register(registry);
   std::function<std::vector<Reading>()> read;
 
   /// A family finds a series by hashing all its labels, which costs more than the counting.
@@ -98,6 +118,9 @@ Metrics::Metrics() : parts_(std::make_unique<Parts>()) {
   for (const std::string_view result : kQueryResults) {
     parts_->queries.Add({{"result", std::string(result)}});
   }
+  for (const std::string_view result : kOntologyResults) {
+    parts_->ontology_jobs.Add({{"result", std::string(result)}});
+  }
 }
 Metrics::~Metrics() = default;
 
@@ -115,6 +138,19 @@ void Metrics::observe_ack(std::chrono::nanoseconds duration) {
 
 void Metrics::count_query(std::string_view result) {
   parts_->queries.Add({{"result", std::string(result)}}).Increment();
+}
+
+void Metrics::count_ontology_job(std::string_view result) {
+  parts_->ontology_jobs.Add({{"result", std::string(result)}}).Increment();
+}
+
+void Metrics::observe_ontology_step(std::string_view step, std::chrono::nanoseconds duration) {
+  parts_->ontology_steps.Add({{"step", std::string(step)}}, kStepSeconds)
+      .Observe(std::chrono::duration<double>(duration).count());
+}
+
+void Metrics::set_ontology_version(const std::string& kb, std::uint64_t version) {
+  parts_->ontology_versions.Add({{"kb", kb}}).Set(static_cast<double>(version));
 }
 
 void Metrics::on_look(std::function<std::vector<Reading>()> read) {

@@ -40,6 +40,12 @@ class Metrics {
   void observe_ack(std::chrono::nanoseconds duration);
   /// `result`: ok, the wire name of the error, or `cancelled`: nobody read the answer to its end.
   void count_query(std::string_view result);
+  /// `result`: done | unchanged | failed | cancelled.
+  void count_ontology_job(std::string_view result);
+  /// `step`: as its job calls it.
+  void observe_ontology_step(std::string_view step, std::chrono::nanoseconds duration);
+  /// The version of the kb's model that was the active one when this process last asked.
+  void set_ontology_version(const std::string& kb, std::uint64_t version);
 
   /// Asked at each look, besides the counters above.
   void on_look(std::function<std::vector<Reading>()> read);

@@ -128,6 +128,66 @@ void add_differences(json::object& version, const std::map<std::string, std::str
   version["changed"] = std::move(changed);
 }
 
+/// How long each step of one job takes, for /metrics.
+class StepTimes {
+ public:
+  explicit StepTimes(Services& services) : services_(services) {}
+  ~StepTimes() { end(); }
+  StepTimes(const StepTimes&) = delete;
+  StepTimes& operator=(const StepTimes&) = delete;
+
+  void begin(std::string_view step) {
+    end();
+    step_ = step;
+    begun_ = services_.clock.steady();
+  }
+
+ private:
+  void end() {
+    if (step_.empty()) return;
+    services_.metrics.observe_ontology_step(step_, services_.clock.steady() - begun_);
+  }
+
+  Services& services_;
+  std::string step_;
+  SteadyTime begun_;
+};
+
+void count_outcome(const Result<ontology::Outcome>& outcome, const std::string& kb,
+                   Metrics& metrics) {
+  if (!outcome) {
+    metrics.count_ontology_job(outcome.error().code == Code::kCancelled ? "cancelled" : "failed");
+    return;
+  }
+  metrics.count_ontology_job(outcome->unchanged ? "unchanged" : "done");
+  metrics.set_ontology_version(kb, outcome->version);
+}
+
+/// What the job of a stream does.
+Result<ontology::Outcome> apply_to(stream::Stream& stream, jobs::JobProgress& progress,
+                                   Services& services) {
+  StreamTables streams(stream.knowledgebase(), services.streams);
+  STRATA_ASSIGN_OR_RETURN(const ontology::SourceTable table,
+                          ontology::resolve({&streams}, StreamTables::id_of(stream)));
+  StepTimes times(services);
+  const ontology::ApplyProgress told{
+      .step =
+          [&](std::string_view step) {
+            progress.step(std::string(step));
+            times.begin(step);
+          },
+      .progress = [&progress](double whole) { progress.progress(whole); },
+      .kill_point = [](const char* point) { io::kill_point(point); },
+      .cancel = progress.cancel_token()};
+  return ontology::apply({.knowledgebase = stream.knowledgebase(),
+                          .workers = services.own_workers,
+                          .clock = services.clock,
+                          .table = table,
+                          .stream = stream.id().str(),
+                          .job = progress.job(),
+                          .progress = told});
+}
+
 Error only_on_postgres(const std::string& kb) {
   return make_error(Code::kBackendUnsupported,
                     fmt::format("Applying ontology needs a knowledgebase with the backend "
@@ -151,23 +211,10 @@ Result<http::Response> post_ontology(const http::Request& request, Services& ser
       request, services, knowledgebase,
       {.kind = "ontology", .stream = stream->id().str(), .in_the_way = Code::kOntologyRunning},
       [&services, stream](jobs::JobProgress& progress) -> Result<std::string> {
-        StreamTables streams(stream->knowledgebase(), services.streams);
-        STRATA_ASSIGN_OR_RETURN(const ontology::SourceTable table,
-                                ontology::resolve({&streams}, StreamTables::id_of(*stream)));
-        const ontology::ApplyProgress told{
-            .step = [&progress](std::string_view step) { progress.step(std::string(step)); },
-            .progress = [&progress](double whole) { progress.progress(whole); },
-            .kill_point = [](const char* point) { io::kill_point(point); },
-            .cancel = progress.cancel_token()};
-        STRATA_ASSIGN_OR_RETURN(const ontology::Outcome outcome,
-                                ontology::apply({.knowledgebase = stream->knowledgebase(),
-                                                 .workers = services.own_workers,
-                                                 .clock = services.clock,
-                                                 .table = table,
-                                                 .stream = stream->id().str(),
-                                                 .job = progress.job(),
-                                                 .progress = told}));
-        return ontology::to_json(outcome);
+        auto outcome = apply_to(*stream, progress, services);
+        count_outcome(outcome, stream->knowledgebase().id().str(), services.metrics);
+        if (!outcome) return std::move(outcome).error();
+        return ontology::to_json(*outcome);
       });
 }
 
@@ -178,6 +225,7 @@ Result<http::Response> get_ontology(const http::Request& request, Services& serv
   STRATA_ASSIGN_OR_RETURN(const auto active, knowledgebase->catalog().ontology().active());
   Applied applied;
   if (active) {
+    services.metrics.set_ontology_version(knowledgebase->id().str(), active->version);
     STRATA_ASSIGN_OR_RETURN(applied, ontology::parse_applied(active->content));
   }
   json::array streams;

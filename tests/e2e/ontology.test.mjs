@@ -54,6 +54,15 @@ test('pay becomes one fact and five dimensions', { skip }, async () => {
   assert.deepEqual([refreshed.version, refreshed.unchanged, refreshed.rows], [1, false, 160]);
   assert.equal(await counts('pay_fact'), 160);
   assert.deepEqual((await ontology(server)).object_types, model.object_types);
+
+  const metrics = await server.metrics();
+  const jobs = (result) => metrics[`strata_ontology_jobs_total{result="${result}"}`];
+  assert.deepEqual(['done', 'unchanged', 'failed', 'cancelled'].map(jobs), [2, 1, 0, 0]);
+  const step = (name, what) => metrics[`strata_ontology_step_seconds_${what}{step="${name}"}`];
+  const kSteps = ['Snapshot', 'Profile', 'Synthesise', 'Views'];
+  assert.deepEqual(kSteps.map((name) => step(name, 'count')), [3, 2, 2, 2]);
+  assert.ok(kSteps.every((name) => step(name, 'sum') > 0));
+  assert.equal(metrics['strata_ontology_version{kb="demo"}'], 1);
 });
 
 test('other names, another order: the same structure', { skip }, async () => {
@@ -127,6 +136,7 @@ for (const [event, rows, counted, listed] of [
     const mend = cutOff(server, event);
     const { json: { job: id } } = await post(server, 'compensation');
     await until(async () => (await server.job(kKb, id)).state === 'failed', 'the job to fail');
+    assert.equal((await server.metrics())['strata_ontology_jobs_total{result="failed"}'], 1);
     assert.doesNotMatch((await server.job(kKb, id)).reason, /postgresql:\/\/|pass@|\/tmp/);
     assert.deepEqual(await ontology(server), model);
     assert.deepEqual(await server.rows(kKb, 'SELECT count(*) FROM ontology.pay_fact'),
