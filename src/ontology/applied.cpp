@@ -25,8 +25,6 @@ constexpr std::string_view kFact = "fact";
 constexpr std::string_view kDimension = "dimension";
 
 constexpr std::string_view kStreamSource = "stream:";
-constexpr std::uint8_t kBigintDigits = 19;
-constexpr std::uint8_t kPrecisionMax = 38;
 
 json::object render(const AppliedTable& table) {
   json::array columns;
@@ -87,25 +85,6 @@ AppliedStream read_stream(const json::object& object) {
     stream.tables.push_back(read_table(table.as_object()));
   }
   return stream;
-}
-
-/// What holds every value of both as it is; nothing: text alone does.
-std::optional<ColumnType> common_type(const ColumnType& one, const ColumnType& other) {
-  if (one == other) return one;
-  const auto exact = [](const ColumnType& type) -> std::optional<ColumnType> {
-    if (type.type == Type::kDecimal) return type;
-    if (type.type != Type::kBigint) return std::nullopt;
-    return ColumnType{.type = Type::kDecimal, .precision = kBigintDigits, .scale = 0};
-  };
-  const auto a = exact(one);
-  const auto b = exact(other);
-  if (!a || !b) return std::nullopt;
-  const int scale = std::max(a->scale, b->scale);
-  const int precision = std::max(a->precision - a->scale, b->precision - b->scale) + scale;
-  if (precision > kPrecisionMax) return std::nullopt;
-  return ColumnType{.type = Type::kDecimal,
-                    .precision = static_cast<std::uint8_t>(precision),
-                    .scale = static_cast<std::uint8_t>(scale)};
 }
 
 struct Source {

@@ -1,5 +1,6 @@
 #include "ontology/profile.h"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -8,6 +9,9 @@
 
 namespace strata::ontology {
 namespace {
+
+constexpr std::uint8_t kBigintDigits = 19;
+constexpr std::uint8_t kPrecisionMax = 38;
 
 boost::json::object to_object(const ColumnType& type) {
   boost::json::object object = {{"name", type_name(type.type)}};
@@ -39,6 +43,24 @@ boost::json::object to_object(const ColumnProfile& column) {
 }
 
 }  // namespace
+
+std::optional<ColumnType> common_type(const ColumnType& one, const ColumnType& other) {
+  if (one == other) return one;
+  const auto exact = [](const ColumnType& type) -> std::optional<ColumnType> {
+    if (type.type == Type::kDecimal) return type;
+    if (type.type != Type::kBigint) return std::nullopt;
+    return ColumnType{.type = Type::kDecimal, .precision = kBigintDigits, .scale = 0};
+  };
+  const auto a = exact(one);
+  const auto b = exact(other);
+  if (!a || !b) return std::nullopt;
+  const int scale = std::max(a->scale, b->scale);
+  const int precision = std::max(a->precision - a->scale, b->precision - b->scale) + scale;
+  if (precision > kPrecisionMax) return std::nullopt;
+  return ColumnType{.type = Type::kDecimal,
+                    .precision = static_cast<std::uint8_t>(precision),
+                    .scale = static_cast<std::uint8_t>(scale)};
+}
 
 std::string_view type_name(Type type) {
   switch (type) {

@@ -28,6 +28,8 @@ struct ColumnType {
   std::uint8_t scale = 0;
   bool operator==(const ColumnType&) const = default;
 };
+/// What holds every value of both as it is; nothing: text alone does.
+std::optional<ColumnType> common_type(const ColumnType& one, const ColumnType& other);
 
 /// Cells are shown up to so many characters; they are counted whole.
 inline constexpr std::uint64_t kShownCharactersMax = 200;

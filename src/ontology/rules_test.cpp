@@ -315,6 +315,77 @@ TEST(RulesTest, S7OneKindInSeveralRoles) {
   expect_models(cases);
 }
 
+std::string type_of(const Model& model, std::string_view kind, std::string_view column) {
+  const ObjectType& type = *std::ranges::find(model.types, kind, &ObjectType::name);
+  for (const Property& property : type.properties) {
+    if (property.column != column) continue;
+    const auto& [name, precision, scale] = property.type;
+    return name == Type::kDecimal ? fmt::format("DECIMAL({},{})", precision, scale)
+                                  : std::string(type_name(name));
+  }
+  return "none";
+}
+
+/// A number of one of nine zones, in every other row spelled as `sometimes` says.
+Maker zone(std::size_t salt, std::string_view mostly, std::string_view sometimes) {
+  return [salt, mostly, sometimes](std::size_t row) {
+    return fmt::format(fmt::runtime(row % 2 == 0 ? mostly : sometimes), scattered(row, salt) % 9);
+  };
+}
+
+TEST(RulesTest, S7WhatIsInSeveralRolesLosesTheCellsOfNone) {
+  const struct {
+    std::string what;
+    Maker from, to;
+    std::string type;
+  } cases[] = {
+      {"one type", zone(1, "7{}", "7{}"), zone(2, "7{}", "7{}"), "BIGINT"},
+      {"zeros before some", zone(1, "7{}", "7{}"), zone(2, "7{}", "07{}"), "VARCHAR"},
+      {"letters in some", zone(1, "7{}", "B{}"), zone(2, "7{}", "7{}"), "VARCHAR"},
+  };
+  for (const auto& [what, from, to, type] : cases) {
+    const Model model =
+        model_of(table({{"from_zone_id", from}, {"to_zone_id", to}, {"fare", amount(3)}}));
+    ASSERT_EQ(summary(model),
+              "ThingFact: fare[additive] from_zone_id to_zone_id\n"
+              "Zone = (zone_id+to_zone_id)\nThingFact -> Zone as to_zone\n")
+        << what;
+    EXPECT_EQ(type_name(model.types.at(1).key->type.type), type) << what;
+    // So that they are joined.
+    for (const char* const column : {"from_zone_id", "to_zone_id"}) {
+      EXPECT_EQ(type_of(model, "ThingFact", column), type) << what << ": " << column;
+    }
+  }
+}
+
+/// What each of nine zones has, by its number in its role.
+Maker of_zone(std::size_t salt, std::string_view spelled) {
+  return [salt, spelled](std::size_t row) {
+    return fmt::format(fmt::runtime(spelled), scattered(row, salt) % 9);
+  };
+}
+
+TEST(RulesTest, S7APropertyInSeveralRolesLosesTheCellsOfNone) {
+  const struct {
+    std::string_view from, to;
+    std::string type;
+  } cases[] = {
+      {"{}.5", "{}.5", "DECIMAL(2,1)"},
+      {"{}.5", "1{}.125", "DECIMAL(5,3)"},
+      {"2026-06-1{}", "2026-06-1{}", "DATE"},
+      {"2026-06-1{}", "2026-0{}", "VARCHAR"},
+      {"2026-06-1{}", "2026-06-1{}T08:00:00", "VARCHAR"},
+  };
+  for (const auto& [from, to, type] : cases) {
+    const Model model = model_of(table({{"from_zone_id", of_zone(1, "Z{}")},
+                                        {"from_zone_since", of_zone(1, from)},
+                                        {"to_zone_id", of_zone(2, "Z{}")},
+                                        {"to_zone_since", of_zone(2, to)},
+                                        {"fare", amount(3)}}));
+    EXPECT_EQ(type_of(model, "Zone", "from_zone_since"), type) << from << " " << to;
+  }
+}
+
 TEST(RulesTest, S8WhatOnlyDescribes) {
   const Case cases[] = {
       {"a status, a mode, a currency of few values; a type is a type",

@@ -190,7 +190,7 @@ duck::Sql typed_cell(std::string_view column, const ColumnType& type, const Colu
   if (known.casts_as_is && known.type == type) return cast_of(cell, type, false);
   Sql sql("CASE WHEN ");
   sql.append(is_one_of(kind_of(cell), kinds_of(type.type)));
-  // The cast rounds: a type is of one column, and a thing that plays several roles has more.
+  // The cast rounds what has more digits than the type.
   if (type.type == Type::kDecimal) {
     sql.raw(" AND strlen(rtrim(split_part(").append(cell).raw(", '.', 2), '0')) <= ");
     sql.number(type.scale);
