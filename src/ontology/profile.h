@@ -73,7 +73,7 @@ struct ColumnProfile {
 };
 
 /// Everything that is later decided is decided from this and from what Evidence counts; the order
-/// in which batches landed changes nothing in it.
+/// in which batches landed changes nothing in it but the order of its columns.
 struct Profile {
   std::string table;  // the table's id
   std::uint64_t rows = 0;

@@ -180,6 +180,21 @@ TEST(SynthesiseTest, OrderOfRowsAndColumnsChangesNoByte) {
   }
 }
 
+TEST(SynthesiseTest, OfKeysThatSayTheSameTheNameChooses) {
+  SampleStream stream = compensation();
+  const std::size_t id = static_cast<std::size_t>(std::ranges::find(stream.columns, "employee_id") -
+                                                  stream.columns.begin());
+  stream.columns.emplace_back("emp_id");
+  for (auto& row : stream.rows) row.push_back(row[id]);
+  const Model model = model_of(stream);
+  const auto employee = std::ranges::find(model.types, "Employee", &ObjectType::name);
+  ASSERT_NE(employee, model.types.end());
+  EXPECT_EQ(employee->key->column, "emp_id");
+  std::ranges::reverse(stream.columns);
+  for (auto& row : stream.rows) std::ranges::reverse(row);
+  EXPECT_EQ(to_json(model_of(stream)), to_json(model));
+}
+
 TEST(SynthesiseTest, MoreRowsOfTheSameChangeNoByte) {
   SampleStream stream = compensation();
   const std::string json = to_json(model_of(stream));

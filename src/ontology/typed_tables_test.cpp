@@ -249,6 +249,18 @@ TEST_F(TypedTablesTest, ARowWithoutATimeIsNoLatestRow) {
   EXPECT_EQ(rows_of(model, table, "employee"), (Rows{{"E1", "dated", "1"}, {"E2", "only", "0"}}));
 }
 
+TEST_F(TypedTablesTest, OfRowsOfOneTimeAndBatchTheOrderChoosesNone) {
+  const Model model{.types = {{.kind = Kind::kDimension,
+                               .view = "employee",
+                               .key = property("id", "id"),
+                               .properties = {property("name", "name")}}},
+                    .links = {}};
+  const FrozenTable table = frozen(
+      {"id", "name"},
+      {{"b1", {"E1", "Ada"}}, {"b1", {"E1", "Bea"}}, {"b1", {"E2", "Bea"}}, {"b1", {"E2", "Ada"}}});
+  EXPECT_EQ(rows_of(model, table, "employee"), (Rows{{"E1", "Bea", "1"}, {"E2", "Bea", "1"}}));
+}
+
 TEST_F(TypedTablesTest, TheCellsOfAnotherRoleAreNotRounded) {
   Property key = property("airport", "origin");
   key.more_columns = {"dest"};

@@ -46,16 +46,31 @@ export function neutral({ object_types: types, links }, stream) {
                .map(({ from, to, column }) => ({ from, to, column })) };
 }
 
-/// Lands `rows` and applies ontology to them. What the server answers then.
+/// Batches {id, rows} of `size` rows.
+export const inBatches = (rows, size) => Array.from(
+    { length: Math.ceil(rows.length / size) },
+    (_, at) => ({ id: `b${at}`, rows: rows.slice(at * size, (at + 1) * size) }));
+
+/// Runs the job, which has to be done. Its result.
+export async function apply(server, kb, stream) {
+  const begun = await server.control(
+      `/knowledgebase/${kb}/strata/receivers/${stream}/ontology`);
+  const { state, reason, result } = await server.jobEnd(kb, begun);
+  assert.equal(state, 'done', `${stream}: ${reason}`);
+  return result;
+}
+
+/// Lands `batches` in their order and applies ontology to them. What the server answers then.
+export async function appliedBatches(server, { kb, stream, batches }) {
+  for (const { id, rows } of batches) await server.land(kb, stream, rows, id);
+  await apply(server, kb, stream);
+  return (await server.get(`/knowledgebase/${kb}/strata/ontology`)).json;
+}
+
+/// Lands `rows` in a new stream and applies ontology to them. What the server answers then.
 export async function applied(server, stream, rows) {
   await server.createReceiver(kKb, stream);
-  for (let at = 0; at < rows.length; at += kBatchRows) {
-    await server.land(kKb, stream, rows.slice(at, at + kBatchRows), `b${at}`);
-  }
-  const begun = await server.control(`${kBase}/receivers/${stream}/ontology`);
-  const { state, reason } = await server.jobEnd(kKb, begun);
-  assert.equal(state, 'done', `${stream}: ${reason}`);
-  return (await server.get(`${kBase}/ontology`)).json;
+  return appliedBatches(server, { kb: kKb, stream, batches: inBatches(rows, kBatchRows) });
 }
 
 /// A server on a root and a database of its own, ready for applied().

@@ -225,4 +225,6 @@ test('the program: below the marks it fails when asked to assert, and only then'
   assert.equal(run('--assert').status, 1);
   assert.equal(run().status, 0);
   assert.equal(run('--assert', '--open').status, 0);
+  write(streams().find(({ open }) => open).name, {});
+  assert.equal(run('--assert', '--open').status, 1);
 });
