@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kb/testing/real_kb.h"
@@ -106,6 +108,35 @@ TEST_F(ApplyTest, TheSameRowsWriteNothing) {
   EXPECT_TRUE(again->unchanged);
   EXPECT_EQ(again->views, first->views);
   EXPECT_EQ(kb().generations().newest()->number, generation);
+}
+
+/// Whoever else wants the kb's lock has it at once while rows are counted and tables written.
+TEST_F(ApplyTest, TheLockIsHeldForTheViewsAlone) {
+  write_both();
+  using Passed = std::vector<std::pair<std::string, bool>>;
+  Passed passed;
+  const auto is_free = [this] {
+    return kb()
+        .lock()
+        .acquire({.kb = kb().id().str(),
+                  .stream = "other",
+                  .purpose = kb::Purpose::kView,
+                  .wait = std::chrono::milliseconds(0)})
+        .has_value();
+  };
+  const auto made =
+      run("pay", {.kill_point = [&](const char* point) { passed.emplace_back(point, is_free()); }});
+  ASSERT_TRUE(made) << made.error().message << made.error().detail;
+  passed.emplace_back("its end", is_free());
+  EXPECT_EQ(passed, (Passed{{"ontology:after_freeze", true},
+                            {"ontology:after_snapshot", true},
+                            {"ontology:after_profile", true},
+                            {"ontology:after_synthesis", true},
+                            {"ontology:after_tables", true},
+                            {"ontology:after_pending", false},
+                            {"ontology:after_publish", false},
+                            {"ontology:after_activate", false},
+                            {"its end", true}}));
 }
 
 TEST_F(ApplyTest, AStreamMadeAnewIsNotTheOneThatHadItsName) {
