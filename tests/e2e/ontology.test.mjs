@@ -5,7 +5,9 @@ import { readFileSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { sha256 } from './checker.mjs';
+import { GenerationWatch } from './generations.mjs';
 import { acquisitions, freshFolder, run, until } from './harness.mjs';
+import { readParquet } from './independent.mjs';
 import {
   apply, kBase, kKb, kSix, ontology, post, postgres, send, serve, serveStream, skip, versions,
   views,
@@ -20,9 +22,25 @@ const structure = ({ object_types: types, links }) => ({
   links: links.map(({ status }) => status).sort(),
 });
 
+/// Every file below a folder, by path, with its digest.
+const filesBelow = (folder) => Object.fromEntries(
+    readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+        .map((path) => [path, sha256(readFileSync(path))]));
+
 test('pay becomes one fact and five dimensions', { skip }, async () => {
   const server = await serveStream('compensation', compensation());
+  // The view of the raw rows is a generation of its own, which may be later than they.
+  const raw = () => server.query(kKb, 'SELECT bonus FROM raw_extracted.stream_compensation');
+  await until(async () => (await raw()).json.rows?.length === 60, 'the raw rows');
+  const watch = new GenerationWatch(server.kbFolder(kKb));
+  const generations = () => {
+    watch.look();
+    return [watch.newest, watch.numbers.length];
+  };
+  const [newest, number] = generations();
   const outcome = await apply(server, 'compensation');
+  assert.deepEqual(generations(), [newest + 1, number + 1]);
   assert.deepEqual(outcome, { version: 1, unchanged: false, rows: 60, views: outcome.views });
   assert.deepEqual(outcome.views.toSorted(), kSix);
   assert.deepEqual(await views(server), kSix);
@@ -48,10 +66,12 @@ test('pay becomes one fact and five dimensions', { skip }, async () => {
   assert.deepEqual(await versions(server), ['1 active']);
   assert.equal(await counts('pay_fact'), 60);
   assert.equal((await server.get(`${kBase}/jobs`)).json.jobs.length, 2);
+  assert.deepEqual(generations(), [newest + 1, number + 1]);
 
   // Applied to them: other rows, the same model, so the same version.
   const refreshed = await apply(server, 'compensation');
   assert.deepEqual([refreshed.version, refreshed.unchanged, refreshed.rows], [1, false, 160]);
+  assert.deepEqual(generations(), [newest + 2, number + 2]);
   assert.equal(await counts('pay_fact'), 160);
   assert.deepEqual((await ontology(server)).object_types, model.object_types);
 
@@ -63,6 +83,77 @@ test('pay becomes one fact and five dimensions', { skip }, async () => {
   assert.deepEqual(kSteps.map((name) => step(name, 'count')), [3, 2, 2, 2]);
   assert.ok(kSteps.every((name) => step(name, 'sum') > 0));
   assert.equal(metrics['strata_ontology_version{kb="demo"}'], 1);
+});
+
+test('the views give back every cell that was sent, and each thing once', { skip }, async () => {
+  const sent = compensation();
+  const server = await serveStream('compensation', sent);
+  await apply(server, 'compensation');
+  const joined = await server.query(kKb, `
+      SELECT e.employee_id, e.name, d.department, l.location, g.pay_grade, t.employment_type,
+             f.annual_salary, f.bonus, f.pay_period
+      FROM ontology.pay_fact f JOIN ontology.employee e USING (employee_id)
+      JOIN ontology.department d USING (department) JOIN ontology.location l USING (location)
+      JOIN ontology.pay_grade g USING (pay_grade)
+      JOIN ontology.employment_type t USING (employment_type)`);
+  assert.equal(joined.status, 200, joined.text);
+  assert.deepEqual(joined.json.columns.map(({ type }) => type),
+                   [...Array(6).fill('VARCHAR'), 'DECIMAL(7,2)', 'DECIMAL(6,2)', 'DATE']);
+  // A month is its first day.
+  const cells = sent.map((row) => Object.values({ ...row, pay_period: `${row.pay_period}-01` }));
+  assert.deepEqual(joined.json.rows.toSorted(), cells.toSorted());
+
+  const distinct = (...columns) => [...new Set(sent.map(
+      (row) => JSON.stringify(columns.map((column) => row[column]))))].sort().map(JSON.parse);
+  const things = (view, columns) => server.rows(
+      kKb, `SELECT ${columns} FROM ontology.${view} ORDER BY ALL`);
+  assert.deepEqual(await things('employee', 'employee_id, name'),
+                   distinct('employee_id', 'employee_name'));
+  for (const key of ['department', 'location', 'pay_grade', 'employment_type']) {
+    assert.deepEqual(await things(key, key), distinct(key));
+  }
+});
+
+test('more rows of the same kind five times: the version and model stay, and so do older tables',
+     { skip }, async () => {
+  const server = await serveStream('compensation', compensation());
+  await server.createReceiver(kKb, 'a_copy');
+  await send(server, 'a_copy', compensation(), 'b');
+  await apply(server, 'compensation');
+  await apply(server, 'a_copy');
+  // All that is told but rows, snapshots and times.
+  const model = async () => {
+    const { version, object_types: types, links, streams: applied } = await ontology(server);
+    return JSON.stringify(
+        { version, types, links, applied: applied.map(({ stream, views: its }) => [stream, its]) });
+  };
+  const folder = join(server.kbFolder(kKb), 'strata');
+  const files = () => ({ ...filesBelow(join(folder, 'ontology')),
+                         ...filesBelow(join(folder, 'snapshots')) });
+  const first = await model();
+  const kept = files();
+  for (let n = 1; n <= 5; ++n) {
+    const month = compensation().slice(0, 20).map((row) => ({ ...row, pay_period: `2026-0${n}` }));
+    await server.land(kKb, 'compensation', month, `month${n}`);
+    const { version, unchanged, rows } = await apply(server, 'compensation');
+    assert.deepEqual([version, unchanged, rows], [2, false, 60 + 20 * n]);
+    assert.equal(await model(), first);
+    const now = files();
+    assert.deepEqual({ ...now, ...kept }, now);
+    Object.assign(kept, now);
+  }
+  assert.deepEqual(await views(server), [...kSix, 'pay_fact_2'].sort());
+  assert.deepEqual(await versions(server), ['2 active', '1 retired']);
+  assert.deepEqual(await server.rows(kKb, `
+      SELECT (SELECT count(*) FROM ontology.pay_fact), (SELECT count(*) FROM ontology.pay_fact_2),
+             (SELECT count(*) FROM ontology.employee)`), [[160, 60, 20]]);
+  const rowCounts = async (some) => (await Promise.all(
+      Object.keys(kept).filter((path) => some.test(path)).map(readParquet)))
+      .map(({ rowCount }) => rowCount).sort((a, b) => a - b);
+  const ofAll = [60, 60, 80, 100, 120, 140, 160];
+  assert.deepEqual(await rowCounts(/\/snapshots\//), ofAll);
+  assert.deepEqual(await rowCounts(/\/ontology\/.*pay_fact/), ofAll);
+  assert.deepEqual(await rowCounts(/\/ontology\/.*employee\./), ofAll.map(() => 20));
 });
 
 test('other names, another order: the same structure', { skip }, async () => {
@@ -241,12 +332,6 @@ test('moved to another folder all views answer, before and after it is applied a
   await until(async () => (await answer()).status === 200, 'the views');
   assert.deepEqual((await answer()).json.rows, [[20]]);
 });
-
-/// Every file below a folder, by path, with its digest.
-const filesBelow = (folder) => Object.fromEntries(
-    readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
-        .map((path) => [path, sha256(readFileSync(path))]));
 
 for (const [catalog, dumpedAfter, shown, next] of [
   ['without its catalog', 0, null, 4],
