@@ -9,7 +9,7 @@ import { acquisitions, kKillPointExit, run, until } from './harness.mjs';
 import { verifyRoot } from './independent.mjs';
 import { kOntologyAfter, kOntologyBefore, kOntologyRefresh } from './kill_points.mjs';
 import {
-  apply, kKb, ontology, post, postgres, serveStream, send, skip, versions,
+  apply, kKb, kSix, ontology, post, postgres, serveStream, send, skip, versions, views,
 } from './ontology_server.mjs';
 import { compensation } from './payroll.mjs';
 
@@ -33,6 +33,12 @@ async function applyWhenFree(server) {
   assert.equal(done.state, 'done', done.reason);
   return done.result;
 }
+/// What every version has alike: a dimension, and the rows of another stream.
+const others = async (server) => [
+  await server.rows(kKb, 'SELECT employee_id, name FROM ontology.employee ORDER BY ALL'),
+  await server.rows(
+      kKb, 'SELECT reading_id, site, celsius FROM ontology.reading_fact ORDER BY reading_id'),
+];
 /// Rows with one column more: another model.
 const withColumn = (name) => compensation().map((row) => ({ ...row, [name]: 'x' }));
 
@@ -62,7 +68,13 @@ async function leavesNothing(server) {
 
 test('the server is killed at each step', { skip }, async (t) => {
   const server = await serveStream(kStream, compensation());
+  await server.createReceiver(kKb, 'sites');
+  const readings = Array.from({ length: 60 }, (_, n) => [`R${100 + n}`, `S${n % 5}`, `${n}.5`]);
+  await send(server, 'sites', readings.map(
+      ([reading_id, site, celsius]) => ({ reading_id, site, celsius })), 'r');
+  await apply(server, 'sites');
   await apply(server, kStream);
+  const people = new Map(compensation().map((row) => [row.employee_id, row.employee_name]));
   const sweep = async (point, isThere) => {
     const model = await ontology(server);
     const rows = await count(server);
@@ -72,6 +84,7 @@ test('the server is killed at each step', { skip }, async (t) => {
     assert.equal((await server.exited()).code, kKillPointExit);
     await server.begin(kLease);
     assert.equal(await count(server), isThere ? rows + 60 : rows);
+    assert.deepEqual(await others(server), [[...people], readings]);
     if (isThere) {
       assert.equal((await ontology(server)).version, model.version + 1);
     } else {
@@ -81,6 +94,7 @@ test('the server is killed at each step', { skip }, async (t) => {
     const isTaken = !isThere && /tables|pending/.test(point);
     await completes(server, { rows: rows + 60, version: model.version + (isTaken ? 2 : 1),
                               locks: isThere ? 0 : 1 });
+    assert.deepEqual(await others(server), [[...people], readings]);
   };
   for (const [step, point] of points(kOntologyBefore)) {
     await t.test(`${step}, ${point}: the old version answers, the next run completes`,
@@ -90,6 +104,48 @@ test('the server is killed at each step', { skip }, async (t) => {
     await t.test(`${step}, ${point}: the new version answers, nothing is left to be done`,
                  () => sweep(point, true));
   }
+  await leavesNothing(server);
+});
+
+const rawCount = (server) => server.rows(
+    kKb, `SELECT count(*) FROM raw_extracted.stream_${kStream}`);
+/// Of a first application that came to nothing there are the raw rows, and no model; the next one
+/// completes as the number after it.
+async function thereIsNoModel(server) {
+  assert.deepEqual(await rawCount(server), [[60]]);
+  const { version, object_types: types, links, streams } = await ontology(server);
+  assert.deepEqual([version, types, links, streams], [null, [], [], []]);
+  assert.deepEqual([await views(server), await versions(server)], [[], []]);
+}
+
+test('the server is killed in the first application: there is no model, the next run completes',
+     { skip }, async () => {
+  const server = await serveStream(kStream, compensation(),
+                                   { env: { STRATA_CRASH_AT: 'ontology:after_pending' } });
+  assert.equal((await post(server, kStream)).status, 202);
+  assert.equal((await server.exited()).code, kKillPointExit);
+  await server.begin(kLease);
+  await thereIsNoModel(server);
+  await completes(server, { rows: 60, version: 2, locks: 1 });
+  assert.deepEqual(await views(server), kSix);
+  await leavesNothing(server);
+});
+
+test('PostgreSQL is killed in the first application: there is no model, the next run completes',
+     { skip }, async () => {
+  const server = await serveStream(kStream, compensation(),
+                                   { env: { STRATA_STOP_AT: 'ontology:after_tables' } });
+  const { json: { job } } = await post(server, kStream);
+  await until(() => isStopped(server.pid), 'the stop');
+  await postgres.stop();
+  process.kill(server.pid, 'SIGCONT');
+  await until(() => server.log.includes(`job ${job} (ontology)`), 'the failure');
+  assert.deepEqual(await rawCount(server), [[60]]);
+  await postgres.start();
+  await until(async () => (await server.job(kKb, job)).state === 'failed', 'the end of the job');
+  await thereIsNoModel(server);
+  await completes(server, { rows: 60, version: 2, locks: 1 });
+  assert.deepEqual(await views(server), kSix);
   await leavesNothing(server);
 });
 
