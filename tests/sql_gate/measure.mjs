@@ -57,12 +57,13 @@ const writtenSince = (folder, stamp) => execFileSync(
     'find', [folder, '-type', 'f', '-newer', stamp], { encoding: 'utf8', maxBuffer: 2 ** 26 })
     .split('\n').filter((name) => name !== '');
 
-/// Bytes that the workers of `server`, a process, gave any disk to write, as far as they lived to be
-/// asked.
+/// Bytes that the workers of the process `server` gave any disk to write, as far as they lived to
+/// be asked.
 class WorkerWrites {
   constructor(server) {
     this.bytes = new Map();
-    this.timer = setInterval(() => listedChildren(server).forEach((pid) => this.look(pid)), 100);
+    this.timer = setInterval(
+        () => listedChildren(server).forEach((pid) => this.look(pid)), 100);
   }
   look(pid) {
     try {
