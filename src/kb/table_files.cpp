@@ -26,7 +26,7 @@ constexpr std::uint64_t kMebibyte = 1024ULL * 1024;
 constexpr std::string_view kNoFolder = "A folder for this job could not be made";
 constexpr std::string_view kNoSnapshot = "A snapshot of the table could not be stored";
 constexpr std::string_view kNoTypedTable = "A table of the model could not be stored";
-constexpr std::string_view kNoVersions = "The tables of the model could not be listed";
+constexpr std::string_view kNoTables = "The tables of the model could not be listed";
 constexpr std::string_view kNoSidecar = "What is known of the table could not be stored";
 
 class StagedJobFolder final : public JobFolder {
@@ -68,9 +68,16 @@ class KbTableFiles final : public TableFiles {
     return published;
   }
 
+  Result<bool> has_typed_table(const std::string& file) override {
+    const auto found = fs_.stat_path(fmt::format("{}/{}", context_.kb_folder.path(), file));
+    if (!found && found.error().code == Code::kNotFound) return false;
+    if (!found) return failed_to(kNoTables, found.error());
+    return true;
+  }
+
   Result<std::uint64_t> highest_version() override {
     auto highest = highest_folder();
-    if (!highest) return failed_to(kNoVersions, highest.error());
+    if (!highest) return failed_to(kNoTables, highest.error());
     return highest;
   }
 

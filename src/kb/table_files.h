@@ -61,6 +61,9 @@ class TableFiles {
   /// Read-only and never replaced; its path below the kb's folder. kExists: that name is taken.
   /// Durable when it returns.
   virtual Result<std::string> publish_typed_table(const TypedTablePublish& publish) = 0;
+  /// Whether a file is there that publish_typed_table() answered: a folder that was restored may be
+  /// older than what the catalog knows.
+  virtual Result<bool> has_typed_table(const std::string& file) = 0;
   /// The highest number that a folder of typed tables has, whatever became of the job that made it;
   /// 0: there is none. So a version that no catalog knows of any more keeps its number.
   virtual Result<std::uint64_t> highest_version() = 0;

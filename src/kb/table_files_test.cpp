@@ -104,6 +104,9 @@ TEST_F(TableFilesTest, TypedTablesAreNeverReplacedAndTheirVersionsAreCounted) {
   EXPECT_CODE(Code::kExists, publish_table("two", 7));
   EXPECT_OK(publish_table("three", 3));
   EXPECT_EQ(content("/strata/ontology/000007", "pay.parquet"), "one");
+  EXPECT_TRUE(files->has_typed_table(file).value());
+  EXPECT_FALSE(files->has_typed_table("strata/ontology/000007/gone.parquet").value());
+  EXPECT_FALSE(files->has_typed_table("strata/ontology/000008/pay.parquet").value());
   EXPECT_EQ(files->highest_version().value(), 7U);
 }
 

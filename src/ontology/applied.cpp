@@ -141,7 +141,8 @@ std::vector<TypedColumn> columns_of(const std::vector<Source>& sources) {
   return columns;
 }
 
-/// Each key once; of a property the value of the first stream, by name, that has one.
+/// Each key once; of a property the value of the first stream, by name, that has one. Where streams
+/// say different things, that is a conflict as it is within one.
 Sql conformed(const std::vector<Source>& sources, std::string_view kb_folder) {
   const std::vector<TypedColumn> columns = columns_of(sources);
   Sql all;
@@ -152,14 +153,16 @@ Sql conformed(const std::vector<Source>& sources, std::string_view kb_folder) {
   const std::string& key = sources.front().table->key;
   Sql select("SELECT ");
   select.ident(key);
+  Sql conflicts("0");
   for (const auto& [column, type] : columns) {
     if (column == key) continue;
     select.raw(", arg_min(").ident(column).raw(", _strata_source) AS ").ident(column);
+    conflicts.raw(" + coalesce(min(").ident(column).raw(") <> max(").ident(column);
+    conflicts.raw("), FALSE)::INTEGER");
   }
-  return select
-      .raw(
-          ", max(_strata_conflicts) AS _strata_conflicts, min(_strata_source) AS _strata_source "
-          "FROM (")
+  return select.raw(", greatest(max(_strata_conflicts), ")
+      .append(conflicts)
+      .raw(") AS _strata_conflicts, min(_strata_source) AS _strata_source FROM (")
       .append(all)
       .raw(") GROUP BY ")
       .ident(key);
@@ -169,8 +172,10 @@ const ColumnType& key_type(const AppliedTable& table) {
   return std::ranges::find(table.columns, table.key, &TypedColumn::name)->type;
 }
 
-/// The view over what others have of the dimension `table`, if all their keys are of one kind.
-std::string shared_view(const AppliedTable& table, const std::vector<Source>& others) {
+/// The view over what others have of the dimension `table`, if all their keys are of one kind; of
+/// several the one it had.
+std::string shared_view(const AppliedTable& table, const std::vector<Source>& others,
+                        const std::string& old) {
   std::map<std::string, std::optional<ColumnType>> views;
   for (const auto& [stream, other] : others) {
     if (other->kind != Kind::kDimension || other->key != table.key ||
@@ -180,10 +185,9 @@ std::string shared_view(const AppliedTable& table, const std::vector<Source>& ot
     auto& type = views.try_emplace(other->view, key_type(table)).first->second;
     if (type) type = common_type(*type, key_type(*other));
   }
-  for (const auto& [view, type] : views) {
-    if (type) return view;
-  }
-  return {};
+  std::erase_if(views, [](const auto& view) { return !view.second; });
+  if (views.contains(old)) return old;
+  return views.empty() ? std::string() : views.begin()->first;
 }
 
 }  // namespace
@@ -238,12 +242,15 @@ void name_views(AppliedStream& stream, const Applied& applied) {
   for (const Source& other : others) taken.insert(other.table->view);
   std::vector<AppliedTable*> unnamed;
   for (AppliedTable& table : stream.tables) {
-    if (table.kind == Kind::kDimension) table.view = shared_view(table, others);
     const auto old = std::ranges::find_if(before, [&table](const Source& one) {
       return one.table->type_view == table.type_view && one.table->kind == table.kind;
     });
-    if (table.view.empty() && old != before.end() && taken.insert(old->table->view).second) {
+    if (old != before.end() && taken.insert(old->table->view).second) {
       table.view = old->table->view;
+      continue;
+    }
+    if (table.kind == Kind::kDimension) {
+      table.view = shared_view(table, others, old == before.end() ? "" : old->table->view);
     }
     if (table.view.empty()) unnamed.push_back(&table);
   }

@@ -91,6 +91,19 @@ TEST(AppliedTest, AViewIsNamedOnce) {
   }
 }
 
+/// Whoever asks `ontology.employee` finds it, though another view would take its keys now.
+TEST(AppliedTest, AViewKeepsItsNameWhenItsKeysBecomeAnothersToo) {
+  AppliedStream a = stream("a", {dimension("employee", "id", kWhole)});
+  name_views(a, {});
+  AppliedStream b = stream("b", {dimension("employee", "id")});
+  name_views(b, {a});
+  AppliedStream again = stream("a", {dimension("employee", "id")});
+  name_views(again, {a, b});
+  EXPECT_EQ(names_of(a), (Names{"employee"}));
+  EXPECT_EQ(names_of(b), (Names{"employee_2"}));
+  EXPECT_EQ(names_of(again), (Names{"employee"}));
+}
+
 TEST(AppliedTest, IsReadAsItWasWritten) {
   AppliedStream one = stream("pay", {fact("pay_fact"), dimension("grade", "grade", kWhole)});
   one.tables[1].columns.push_back({"raise", {.type = Type::kDecimal, .precision = 7, .scale = 2}});
@@ -185,7 +198,7 @@ TEST_F(ViewsTest, ADimensionOfTwoStreamsHasEachKeyOnce) {
   EXPECT_EQ(
       views(),
       (std::map<std::string, Rows>{{"grade",
-                                    {{"1", "one", "1.25", "2026-06-01", "u", "0", "stream:a"},
+                                    {{"1", "one", "1.25", "2026-06-01", "u", "3", "stream:a"},
                                      {"2", "two", "12345678.00", "true", "s", "1", "stream:a"},
                                      {"3", "three", "7.00", "false", "t", "2", "stream:b"}}}}));
 }

@@ -26,7 +26,7 @@ namespace {
 using duck::Sql;
 
 /// Part of a fingerprint: whoever changes a rule, a word list or a typed table raises it.
-constexpr std::string_view kRules = "4";
+constexpr std::string_view kRules = "5";
 constexpr std::chrono::milliseconds kLockWait{10'000};
 
 /// Where each step ends, of the whole.
@@ -135,6 +135,10 @@ class Application {
   Result<std::optional<Outcome>> unchanged() {
     const auto before = std::ranges::find(applied_, apply_.stream, &AppliedStream::stream);
     if (before == applied_.end() || before->fingerprint != stream_.fingerprint) return std::nullopt;
+    for (const AppliedTable& table : before->tables) {
+      STRATA_ASSIGN_OR_RETURN(const bool is_there, files_.has_typed_table(table.file));
+      if (!is_there) return std::nullopt;
+    }
     STRATA_ASSIGN_OR_RETURN(const bool there, has_views_of(kb_, applied_));
     if (!there) return std::nullopt;
     if (is_unsettled_) STRATA_RETURN_IF_ERROR(lock_what_stands());
@@ -191,7 +195,7 @@ class Application {
     if (is_new) {
       STRATA_RETURN_IF_ERROR(activate(version, digest, next, *lease));
     } else {
-      STRATA_RETURN_IF_ERROR(refresh(next));
+      STRATA_RETURN_IF_ERROR(refresh(next, *lease));
     }
     return outcome_of(stream_, version, false);
   }
@@ -210,12 +214,14 @@ class Application {
                               count(*bench_, Sql("SELECT count(*) FROM read_parquet(")
                                                  .glob(folder_->path() + "/" + staged, "")
                                                  .raw(", hive_partitioning=false)")));
-      // One name a snapshot and stream: a table that a view reads is never replaced.
+      // The job's own name: a catalog that is newer than a restored folder may know the snapshot's
+      // number with other rows.
       const auto file = files_.publish_typed_table(
           {.from = *folder_,
            .name = staged,
            .version = version,
-           .as = fmt::format("{}.{}.{:06}.parquet", table.view, stream_.stream, stream_.snapshot)});
+           .as = fmt::format("{}.{}.{:06}.{}.parquet", table.view, stream_.stream, stream_.snapshot,
+                             apply_.job)});
       STRATA_RETURN_IF_ERROR(file);
       stream_.tables.push_back({.type_view = table.view,
                                 .view = {},
@@ -256,11 +262,13 @@ class Application {
   }
 
   /// The row first: its views can be made of it at any time (settle.h), but not the row of them.
-  Result<void> refresh(const Applied& next) {
+  Result<void> refresh(const Applied& next, const lock::Lease& lease) {
     STRATA_RETURN_IF_ERROR(versions_.refresh(active_version_, to_json(next)));
     apply_.progress.kill_point("ontology:after_refresh");
+    // Paused for longer than the lock lives, both may be another job's by now.
+    if (!lease.held()) return overtaken();
     const auto published = publish_views(kb_, next);
-    if (!published) {
+    if (!published && lease.held()) {
       ignore(versions_.refresh(active_version_, content_), "the next look makes the row's views");
     }
     return published;

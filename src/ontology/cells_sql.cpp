@@ -6,6 +6,9 @@
 namespace strata::ontology {
 namespace {
 
+/// Every number of so many significant digits survives the way into a DOUBLE and back.
+constexpr std::uint64_t kDoubleDigits = 15;
+
 duck::Sql number_of(CellKind kind) { return duck::Sql().number(static_cast<std::uint64_t>(kind)); }
 
 /// A cell that the pattern matches whole is of the kind if the cast, spelled around it, says so (no
@@ -73,6 +76,12 @@ void append_gate(duck::Sql& sql, const duck::Sql& cell, const Gate& gate) {
   sql.append(number_of(gate.kind)).raw(" ELSE ").append(number_of(CellKind::kText)).raw(" END");
 }
 
+/// A number's digits without point, exponent and zeros at either end.
+duck::Sql significant_digits(const duck::Sql& number) {
+  duck::Sql sql("trim(replace(split_part(lower(");
+  return sql.append(number).raw("), 'e', 1), '.', ''), '+-0')");
+}
+
 }  // namespace
 
 duck::Sql normalised(const duck::Sql& cell) {
@@ -109,10 +118,11 @@ duck::Sql kind_of(const duck::Sql& cell) {
   sql.append(number_of(CellKind::kText)).raw(" END");
 
   for (const Gate& gate : {
-           Gate{"'[+-]?0[0-9]+(\\.[0-9]*)?'", "", "", CellKind::kZeros},
-           Gate{"'[+-]?([0-9]+\\.[0-9]*|\\.[0-9]+)'", "", "", CellKind::kDecimal},
-           Gate{"'[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)[eE][+-]?[0-9]+'", "isfinite(TRY_CAST(",
-                " AS DOUBLE))", CellKind::kExponent},
+           Gate{"'[+-]?0[0-9]+'", "", "", CellKind::kZeros},
+           Gate{"'[+-]?((0|[1-9][0-9]*)\\.[0-9]*|\\.[0-9]+)'", "", "", CellKind::kDecimal},
+           // So small an exponent beside so few digits makes no DOUBLE zero or infinite.
+           Gate{"'[+-]?((0|[1-9][0-9]*)(\\.[0-9]*)?|\\.[0-9]+)[eE][+-]?0*([0-9]{1,2}|1[0-9]{2})'",
+                "", "", CellKind::kExponent},
            Gate{"'[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}'", "TRY_CAST(", " AS DATE) IS NOT NULL",
                 CellKind::kDate},
            Gate{"'[0-9]{4}-(0[1-9]|1[0-2])'", "", "", CellKind::kMonth},
@@ -150,6 +160,17 @@ duck::Sql integer_digits(const duck::Sql& cell) {
 
 duck::Sql scale(const duck::Sql& cell) {
   return duck::Sql("strlen(split_part(").append(cell).raw(", '.', 2))");
+}
+
+duck::Sql survives_double(const duck::Sql& cell, const duck::Sql& kind) {
+  const duck::Sql digits = significant_digits(cell);
+  duck::Sql read("CAST(TRY_CAST(");
+  read.append(cell).raw(" AS DOUBLE) AS VARCHAR)");
+  duck::Sql sql("(strlen(");
+  sql.append(digits).raw(") <= ").number(kDoubleDigits).raw(" OR (NOT ");
+  sql.append(is_one_of(kind, {CellKind::kInteger, CellKind::kHuge})).raw(" AND ");
+  // Numbers of the same digits this near to each other have the same exponent.
+  return sql.append(digits).raw(" = ").append(significant_digits(read)).raw("))");
 }
 
 duck::Sql is_one_of(const duck::Sql& kind, const std::vector<CellKind>& kinds) {

@@ -17,9 +17,9 @@ enum class CellKind : std::uint8_t {
   kWord,      // true, false, yes, no, t, f, y, n
   kInteger,   // fits a BIGINT
   kHuge,      // an integer that does not, of at most 38 digits
-  kZeros,     // a number behind leading zeros
+  kZeros,     // a whole number behind leading zeros
   kDecimal,   // with a point
-  kExponent,  // with an exponent, and finite
+  kExponent,  // with an exponent, of at most 199
   kDate,
   kMonth,
   kTimestamp,
@@ -39,6 +39,9 @@ duck::Sql as_iso(const duck::Sql& cell, Type type);
 /// How many digits stand before and after the point, of a number without an exponent.
 duck::Sql integer_digits(const duck::Sql& cell);
 duck::Sql scale(const duck::Sql& cell);
+/// Whether the DOUBLE that a number becomes is written as that number again. A whole number of more
+/// digits than any DOUBLE is sure to keep never is: it is a name rather than an amount.
+duck::Sql survives_double(const duck::Sql& cell, const duck::Sql& kind);
 /// Whether an expression is one of `kinds`, of which there is one at least.
 duck::Sql is_one_of(const duck::Sql& kind, const std::vector<CellKind>& kinds);
 

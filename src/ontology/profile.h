@@ -13,7 +13,7 @@ enum class Type : std::uint8_t {
   kVarchar,
   kBigint,
   kDecimal,  // exact: precision and scale are those observed
-  kDouble,   // only with exponents, a scale over 9 or more than 38 digits
+  kDouble,   // only with exponents, a scale over 9 or more than 38 digits, and if it rounds none
   kDate,
   kMonth,  // `2026-06`; kept as the DATE of its first day
   kTimestamp,
@@ -60,7 +60,8 @@ struct ColumnProfile {
   ColumnType type;
   std::uint64_t cast_ok = 0;  // of cells that are not null-like
   std::uint64_t cast_fail = 0;
-  bool leading_zeros = false;      // a number behind zeros is there: the column is text
+  /// A whole number behind zeros is there: the column is text, unless half of it has points.
+  bool leading_zeros = false;
   std::vector<FailedCell> failed;  // at most 5, in text order
   std::vector<CountedText> top;    // at most 20, most frequent first, then in text order
   /// At most 10, of the distinct cells (of more than 200,000: of those that a hash picks): digits

@@ -50,7 +50,7 @@ struct Counts {
 };
 
 /// The narrowest that holds every number of the column, so that none is lost for the sake of a
-/// narrower type that most would fit.
+/// narrower type that most would fit; of a DOUBLE that is still to be asked.
 ColumnType number_type(const Counts& counts) {
   const auto has = [&](CellKind kind) { return counts.of({kind}) != 0; };
   const std::uint64_t precision =
@@ -71,8 +71,10 @@ ColumnType decide_type(const Counts& counts) {
   if (counts.agree_on(Type::kBoolean) && counts.words <= kBooleanWordsMax) {
     return {.type = Type::kBoolean};
   }
-  // A code, though most of its cells look like numbers.
-  if (counts.profile.leading_zeros) return {};
+  // A code, though most of its cells look like numbers; among amounts it is a slip.
+  if (counts.profile.leading_zeros && counts.of({CellKind::kDecimal}) * 2 < counts.filled) {
+    return {};
+  }
   if (counts.agree_on(Type::kDouble)) return number_type(counts);
   return {};
 }
@@ -88,6 +90,10 @@ class ColumnProfiler {
     ColumnProfile profile = std::move(counts.profile);
     counts.profile.leading_zeros = profile.leading_zeros;
     profile.type = decide_type(counts);
+    if (profile.type.type == Type::kDouble) {
+      STRATA_ASSIGN_OR_RETURN(const bool exact, survive_double());
+      if (!exact) profile.type = {};
+    }
     const std::vector<CellKind> kinds = kinds_of(profile.type.type);
     profile.cast_ok = kinds.empty() ? counts.filled : counts.of(kinds);
     profile.cast_fail = counts.filled - profile.cast_ok;
@@ -106,6 +112,7 @@ class ColumnProfiler {
 
   Result<void> group();
   Result<Counts> count_cells();
+  Result<bool> survive_double();
   Result<bool> casts_as_is(const ColumnProfile& profile);
   Result<std::vector<FailedCell>> failed_cells(const std::vector<CellKind>& kinds);
   Result<std::vector<CountedText>> top();
@@ -180,6 +187,16 @@ Result<Counts> ColumnProfiler::count_cells() {
     return unexpected_answer("cells of column " + column_);
   }
   return counts;
+}
+
+/// Whether every number of the column does: to round one is worse than to have text.
+Result<bool> ColumnProfiler::survive_double() {
+  const duck::Sql kind("kind");
+  duck::Sql select("SELECT count(*) FROM cells WHERE ");
+  select.append(is_one_of(kind, kinds_of(Type::kDouble))).raw(" AND NOT ");
+  select.append(survives_double(duck::Sql("v"), kind));
+  STRATA_ASSIGN_OR_RETURN(const std::uint64_t rounded, count(bench_, select));
+  return rounded == 0;
 }
 
 /// What was cast is not looked at here: each cell's kind is a promise of the cast.

@@ -49,11 +49,24 @@ const std::vector<Case>& cases() {
       {{{"0.123456789", 1}}, "DECIMAL(10,9)"},
       {{{"0.1234567890", 1}}, "DOUBLE"},
       {{{"1e5", 1}, {"2.5", 1}}, "DOUBLE"},
-      {{{"1e999", 1}}, "VARCHAR"},
+      // No exponent that could make zero or infinity of a cell.
+      {{{"9e199", 1}, {"9e-199", 1}, {"1e+000199", 1}}, "DOUBLE"},
+      {{{"1e200", 1}}, "VARCHAR"},
+      {{{"1e-400", 1}}, "VARCHAR"},
       // A type that most would fit never costs the others their value.
       {{{"1", 99}, {"1.5", 1}}, "DECIMAL(2,1)"},
       {{{"0.50", 99}, {"5e-1", 1}}, "DOUBLE"},
-      {{{"12345678901234567890123456789012345678", 1}, {"0.5", 1}}, "DOUBLE"},
+      {{{"12345678901234567890123456789012345678", 1}, {"0.5", 1}}, "VARCHAR"},
+      // Nor does a DOUBLE round one: 15 digits survive, more where they came from a DOUBLE.
+      {{{"-123456789012345000", 1}, {"0.000123456789012345", 1}, {"1E5", 1}}, "DOUBLE"},
+      {{{"59.91386880000001", 1}, {"+5.991386880000001E25", 1}, {".500000000000000000", 1}},
+       "DOUBLE"},
+      {{{"59.91386880000001", 99}, {"59.913868800000012", 1}}, "VARCHAR"},
+      {{{"59.91386880000001", 99}, {"unknown", 1}}, "DOUBLE", 1},
+      {{{"1000000000000000001", 60}, {"1E5", 1}}, "VARCHAR"},
+      // Nor is a whole number a DOUBLE that only happens to be one.
+      {{{"9007199254740994", 1}, {"1e5", 1}}, "VARCHAR"},
+      {{{"10000000000000000000000000000000000000", 1}, {"0.5", 1}}, "DOUBLE"},
       // What TRY_CAST alone would take.
       {{{"inf", 1}, {"infinity", 1}, {"-inf", 1}}, "VARCHAR"},
       {{{"0x1F", 1}}, "VARCHAR"},
@@ -62,7 +75,10 @@ const std::vector<Case>& cases() {
       {{{"1 000", 1}}, "VARCHAR"},
       // Codes.
       {{{"007", 1}, {"8", 99}}, "VARCHAR", 0, true},
-      {{{"01.50", 1}, {"2", 1}}, "VARCHAR", 0, true},
+      {{{"007", 1}, {"8", 50}, {"8.5", 49}}, "VARCHAR", 0, true},
+      // Slips among amounts, not codes.
+      {{{"007", 1}, {"8", 49}, {"8.5", 50}}, "DECIMAL(2,1)", 1, true},
+      {{{"01.50", 1}, {"00.5e3", 1}, {"8", 98}}, "BIGINT", 2},
       {{{"0", 1}, {"0.5", 1}}, "DECIMAL(2,1)"},
       {{{"2026-06-30", 1}, {"2026-6-1", 1}}, "DATE"},
       {{{"2026-02-30", 1}}, "VARCHAR"},

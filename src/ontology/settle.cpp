@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "duck/sql.h"
@@ -16,6 +17,22 @@ namespace {
 using duck::Sql;
 
 constexpr std::string_view kSchema = "ontology";
+
+/// Without the tables whose files are gone. Their views answered nobody, and kept all others from
+/// being made; to apply ontology to their stream makes them again.
+Result<Applied> readable(kb::Knowledgebase& knowledgebase, const Applied& applied) {
+  Applied readable = applied;
+  for (AppliedStream& stream : readable) {
+    std::vector<AppliedTable> there;
+    for (AppliedTable& table : stream.tables) {
+      STRATA_ASSIGN_OR_RETURN(const bool is_there,
+                              knowledgebase.table_files().has_typed_table(table.file));
+      if (is_there) there.push_back(std::move(table));
+    }
+    stream.tables = std::move(there);
+  }
+  return readable;
+}
 
 struct Look {
   bool pending = false;
@@ -39,8 +56,9 @@ Result<Look> look(kb::Knowledgebase& knowledgebase) {
 
 }  // namespace
 
-Result<bool> has_views_of(kb::Knowledgebase& knowledgebase, const Applied& applied) {
-  if (applied.empty()) return true;
+Result<bool> has_views_of(kb::Knowledgebase& knowledgebase, const Applied& all) {
+  if (all.empty()) return true;
+  STRATA_ASSIGN_OR_RETURN(const Applied applied, readable(knowledgebase, all));
   STRATA_ASSIGN_OR_RETURN(const kb::Generation newest, knowledgebase.generations().newest());
   STRATA_ASSIGN_OR_RETURN(const auto views, knowledgebase.generations().views(newest));
   std::set<std::string> names;
@@ -64,7 +82,8 @@ Result<bool> has_views_of(kb::Knowledgebase& knowledgebase, const Applied& appli
          });
 }
 
-Result<void> publish_views(kb::Knowledgebase& knowledgebase, const Applied& applied) {
+Result<void> publish_views(kb::Knowledgebase& knowledgebase, const Applied& all) {
+  STRATA_ASSIGN_OR_RETURN(const Applied applied, readable(knowledgebase, all));
   STRATA_ASSIGN_OR_RETURN(const kb::Generation newest, knowledgebase.generations().newest());
   STRATA_ASSIGN_OR_RETURN(const auto there, knowledgebase.generations().views(newest));
   const auto wanted = views_of(applied, knowledgebase.folder());

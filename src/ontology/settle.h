@@ -22,12 +22,13 @@ Result<void> settle(kb::Knowledgebase& knowledgebase, std::chrono::milliseconds 
 /// is held: whoever puts a version holds it until that is active.
 Result<void> settle_pending(kb::Knowledgebase& knowledgebase);
 
-/// Whether the newest generation has all views of `applied` over the kb's folder as it is now, and
-/// no other one of the schema `ontology`. Of nothing: yes, whatever it has.
-Result<bool> has_views_of(kb::Knowledgebase& knowledgebase, const Applied& applied);
+/// Whether the newest generation has all views of `all` over the kb's folder as it is now, and
+/// no other one of the schema `ontology`; tables whose files are gone have none. Of nothing: yes,
+/// whatever it has.
+Result<bool> has_views_of(kb::Knowledgebase& knowledgebase, const Applied& all);
 
-/// One generation with all of `applied`'s views and no other one of the schema `ontology`. The kb's
-/// lock is held.
-Result<void> publish_views(kb::Knowledgebase& knowledgebase, const Applied& applied);
+/// One generation with all of `all`'s views and no other one of the schema `ontology`; tables
+/// whose files are gone have none. The kb's lock is held.
+Result<void> publish_views(kb::Knowledgebase& knowledgebase, const Applied& all);
 
 }  // namespace strata::ontology

@@ -78,12 +78,17 @@ TEST_F(TypedTablesTest, ACellIsItsValueOrNull) {
         {".5", "0.50"},
         {"1.500", "1.50"},
         {"1.005", std::nullopt},
+        {"00.50", std::nullopt},
+        {"007", std::nullopt},
         {"123456.00", std::nullopt},
         {"inf", std::nullopt},
         {"1e2", std::nullopt},
         {"1,000.00", std::nullopt}}},
       {{.type = Type::kDouble},
-       {{"1e3", "1000.0"}, {"1e999", std::nullopt}, {"inf", std::nullopt}}},
+       {{"1e3", "1000.0"},
+        {"1e200", std::nullopt},
+        {"1e-400", std::nullopt},
+        {"inf", std::nullopt}}},
       {{.type = Type::kDate},
        {{"2026-06-30", "2026-06-30"}, {"2026-02-30", std::nullopt}, {"30/06/2026", std::nullopt}}},
       {kMonthly, {{"2026-06", "2026-06-01"}, {"2026-13", std::nullopt}, {"2026", std::nullopt}}},
@@ -185,6 +190,32 @@ TEST_F(TypedTablesTest, WhatTheProfileKnowsChangesNoCell) {
     };
     EXPECT_EQ(typed(typed_cell("c", type, known)), typed(typed_cell("c", type)))
         << cells.at(0) << ", " << cells.at(1);
+  }
+}
+
+TEST_F(TypedTablesTest, NoNumberOfAColumnBecomesAnother) {
+  const struct {
+    std::vector<std::string> cells;
+    std::vector<Cell> values;
+  } cases[] = {
+      {{"1000000000000000001", "1E5"}, {"1000000000000000001", "1E5"}},
+      {{"9007199254740993", "1e5"}, {"9007199254740993", "1e5"}},
+      {{"0.12345678901234567891", "2.5"}, {"0.12345678901234567891", "2.5"}},
+      {{"59.91386880000001", "7.", "-.5", "+2"}, {"59.91386880000001", "7.0", "-0.5", "2.0"}},
+      {{"9e199", "9e-199", "5.E+3", ".5e1"}, {"9e+199", "9e-199", "5000.0", "5.0"}},
+  };
+  for (const auto& [cells, values] : cases) {
+    std::vector<BatchRow> batch;
+    for (const std::string& cell : cells) batch.push_back({"b1", {cell}});
+    const FrozenTable table = frozen({"c"}, batch);
+    const auto profile = profile_table(bench(), table);
+    ASSERT_TRUE(profile) << profile.error().detail;
+    const ColumnProfile& known = profile->columns.at(0);
+    Rows expected;
+    for (const Cell& value : values) expected.push_back({value});
+    duck::Sql select("SELECT ");
+    select.append(typed_cell("c", known.type, known)).raw("::VARCHAR FROM ");
+    EXPECT_EQ(rows(select.append(table.relation())), expected) << cells.at(0);
   }
 }
 

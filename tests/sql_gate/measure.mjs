@@ -57,13 +57,13 @@ const writtenSince = (folder, stamp) => execFileSync(
     'find', [folder, '-type', 'f', '-newer', stamp], { encoding: 'utf8', maxBuffer: 2 ** 26 })
     .split('\n').filter((name) => name !== '');
 
-/// Bytes that the server's workers gave any disk to write, as far as they lived to be asked.
+/// Bytes that the workers of the process `server` gave any disk to write, as far as they lived to
+/// be asked.
 class WorkerWrites {
   constructor(server) {
     this.bytes = new Map();
-    // Not by a walk over all processes, which would hold up the producer beside it.
-    this.timer = setInterval(() => listedChildren(server.pid).forEach((pid) => this.look(pid)),
-                             100);
+    this.timer = setInterval(
+        () => listedChildren(server).forEach((pid) => this.look(pid)), 100);
   }
   look(pid) {
     try {
@@ -75,17 +75,18 @@ class WorkerWrites {
   }
   end() {
     clearInterval(this.timer);
-    return `${[...this.bytes.values()].reduce((sum, bytes) => sum + bytes, 0)} bytes by ` +
-        `${this.bytes.size} workers`;
+    return [...this.bytes.values()];
   }
 }
 
-/// Asks `statements`, four at a time, in a process of its own: reading the answers must not hold up
-/// the producer, whose times are taken here.
-function startAttack(url, statements) {
+/// Asks `statements`, four at a time, in a process of its own: reading the answers, and what the
+/// kernel says of workers, which waits while one of them starts or ends, must not hold up the
+/// producer, whose times are taken here. What it saw is { codes, writes }.
+function startAttack(server, statements) {
   const attack = { ended: false };
-  const child = fork(fileURLToPath(import.meta.url), ['attack', url], { serialization: 'json' });
-  attack.codes = new Promise((resolve, reject) => {
+  const child = fork(fileURLToPath(import.meta.url), ['attack', server.url, String(server.pid)],
+                     { serialization: 'json' });
+  attack.seen = new Promise((resolve, reject) => {
     child.on('message', resolve);
     child.on('exit', (code) => {
       attack.ended = true;
@@ -96,7 +97,8 @@ function startAttack(url, statements) {
   return attack;
 }
 
-async function attack(url) {
+async function attack(url, pid) {
+  const writes = new WorkerWrites(pid);
   const statements = await new Promise((resolve) => process.once('message', resolve));
   const codes = {};
   const askInTurn = async () => {
@@ -112,7 +114,7 @@ async function attack(url) {
     }
   };
   await Promise.all(Array.from({ length: 4 }, askInTurn));
-  await new Promise((sent) => process.send(codes, sent));
+  await new Promise((sent) => process.send({ codes, writes: writes.end() }, sent));
 }
 
 async function isolation() {
@@ -133,18 +135,20 @@ async function isolation() {
   await sleep(20);
 
   // By turns, since the disk of a shared machine has better minutes and worse ones.
-  const writes = new WorkerWrites(server);
+  const writes = [];
   const calm = [];
   const beside = [];
   const codes = {};
   for (let round = 0; round < kRounds; ++round) {
     const calmUntil = performance.now() + 5_000;
     calm.push(...await ingest(small, kPerSecond, () => performance.now() < calmUntil));
-    const attack = startAttack(server.url, hostile.splice(0, kCount / kRounds));
+    const attack = startAttack(server, hostile.splice(0, kCount / kRounds));
     beside.push(...await ingest(small, kPerSecond, () => !attack.ended));
-    for (const [code, count] of Object.entries(await attack.codes)) {
+    const seen = await attack.seen;
+    for (const [code, count] of Object.entries(seen.codes)) {
       codes[code] = (codes[code] ?? 0) + count;
     }
+    writes.push(...seen.writes);
   }
   const kOurs = /\/(data|ids\/..|_tmp|numbers|generations)\/|\/staging\//;
   const strange = writtenSince(server.data, stamp).filter((name) => !kOurs.test(name));
@@ -155,13 +159,14 @@ async function isolation() {
       `${(shareOf(beside, 0.99) / shareOf(calm, 0.99)).toFixed(2)} times`);
   const lives = server.child.exitCode === null;
   console.log(`answers: ${JSON.stringify(codes)}; the server lives: ${lives}`);
-  console.log(`written: ${writes.end()}; files that are none of ingest's: ${strange.length} ` +
+  console.log(`written: ${writes.reduce((sum, bytes) => sum + bytes, 0)} bytes by ` +
+      `${writes.length} workers; files that are none of ingest's: ${strange.length} ` +
       strange.join(' '));
   await server.stop();
 }
 
-const [what, url] = process.argv.slice(2);
-const act = { overhead, isolation, attack: () => attack(url) }[what];
+const [what, url, pid] = process.argv.slice(2);
+const act = { overhead, isolation, attack: () => attack(url, pid) }[what];
 assert.ok(act, 'node measure.mjs overhead|isolation');
 await act();
 process.exit(0);

@@ -1,6 +1,8 @@
 #include "ontology/testing/cell_types.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <optional>
 
@@ -116,18 +118,28 @@ struct Number {
   std::size_t whole_digits = 0;
   std::size_t scale = 0;
   bool exponent = false;
+  std::string digits;  // of the whole and the fraction
 };
 
 std::optional<Number> parse_number(std::string_view text) {
   Number number;
   take(text, "+-");
+  const std::string_view whole = text;
   number.whole_digits = take_digits(text);
-  if (take(text, ".")) number.scale = take_digits(text);
-  if (number.whole_digits + number.scale == 0) return std::nullopt;
+  number.digits = whole.substr(0, number.whole_digits);
+  if (number.whole_digits > 1 && whole.front() == '0') return std::nullopt;
+  if (take(text, ".")) {
+    const std::string_view fraction = text;
+    number.scale = take_digits(text);
+    number.digits += fraction.substr(0, number.scale);
+  }
+  if (number.digits.empty()) return std::nullopt;
   if (take(text, "eE")) {
     number.exponent = true;
     take(text, "+-");
-    if (take_digits(text) == 0) return std::nullopt;
+    while (text.size() > 1 && text.front() == '0') text.remove_prefix(1);
+    const auto exponent = take_number(text, 1, 3);
+    if (!exponent || *exponent > 199) return std::nullopt;
   }
   if (!text.empty()) return std::nullopt;
   return number;
@@ -146,18 +158,42 @@ bool is_boolean(std::string_view text) {
   return std::ranges::find(kWords, ascii_lower(text)) != std::end(kWords);
 }
 
+std::string without_outer_zeros(std::string digits) {
+  const auto begin = digits.find_first_not_of('0');
+  if (begin == std::string::npos) return {};
+  return digits.substr(begin, digits.find_last_not_of('0') - begin + 1);
+}
+
+/// As cells_sql.h's survives_double has it.
+bool survives_double(std::string_view cell, const Number& number) {
+  const std::string digits = without_outer_zeros(number.digits);
+  if (digits.size() <= 15) return true;
+  if (number.scale == 0 && !number.exponent && !cell.contains('.')) return false;
+  take(cell, "+");
+  double read = 0;
+  std::from_chars(cell.data(), cell.data() + cell.size(), read);
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), read).ptr;
+  const auto written = parse_number({buffer.data(), end});
+  return written && without_outer_zeros(written->digits) == digits;
+}
+
 ColumnType numeric_type(const Counts& counts) {
   std::size_t whole = 1;
   std::size_t scale = 0;
   bool exponent = false;
+  bool exact = true;
   for (const auto& [cell, count] : counts) {
     const auto number = parse_number(cell);
     if (!number) continue;
+    exact &= survives_double(cell, *number);
     whole = std::max(whole, number->whole_digits);
     scale = std::max(scale, number->scale);
     exponent |= number->exponent;
   }
-  if (exponent || scale > 9 || whole + scale > 38) return {.type = Type::kDouble};
+  if (exponent || scale > 9 || whole + scale > 38) {
+    return exact ? ColumnType{.type = Type::kDouble} : ColumnType{};
+  }
   return {.type = Type::kDecimal,
           .precision = static_cast<std::uint8_t>(whole + scale),
           .scale = static_cast<std::uint8_t>(scale)};
@@ -200,9 +236,14 @@ ColumnType type_of(const Counts& counts) {
     if (most_are(type)) return {.type = type};
   }
   if (counts.size() <= 2 && most_are(Type::kBoolean)) return {.type = Type::kBoolean};
-  const bool zeros = std::ranges::any_of(
-      counts, [](const auto& counted) { return has_leading_zeros(counted.first); });
-  if (zeros) return {};
+  std::uint64_t points = 0;
+  bool zeros = false;
+  for (const auto& [cell, count] : counts) {
+    zeros |= has_leading_zeros(cell);
+    const auto number = parse_number(cell);
+    if (number && !number->exponent && cell.contains('.')) points += count;
+  }
+  if (zeros && 2 * points < cells) return {};
   if (most_are(Type::kBigint)) return {.type = Type::kBigint};
   return most_are(Type::kDecimal) ? numeric_type(counts) : ColumnType{};
 }
