@@ -24,6 +24,18 @@ Tried try_to_index(Stream& stream) {
   return *after ? Tried::kPut : Tried::kMovedAside;
 }
 
+/// Another process may have changed the settings and put them since this one looked: what is put is
+/// looked at again afterwards, so that the last to put has the newest.
+Result<void> put_settings(Stream& stream, catalog::Catalog& catalog) {
+  std::string put;
+  for (std::string now = to_json(stream.receiver()); now != put; now = to_json(stream.receiver())) {
+    STRATA_RETURN_IF_ERROR(catalog.put_receiver({stream.id().str(), now}));
+    put = std::move(now);
+    STRATA_RETURN_IF_ERROR(stream.refresh_receiver());
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> index(Stream& stream) {
@@ -33,7 +45,7 @@ Result<void> index(Stream& stream) {
 
 Result<void> index_beside(Stream& stream, const std::vector<catalog::ManifestRow>& rows) {
   catalog::Catalog& catalog = stream.knowledgebase().catalog();
-  STRATA_RETURN_IF_ERROR(catalog.put_receiver({stream.id().str(), to_json(stream.receiver())}));
+  STRATA_RETURN_IF_ERROR(put_settings(stream, catalog));
   const auto row = std::ranges::find(rows, stream.table(), &catalog::ManifestRow::table);
   const bool there = row != rows.end();
   const bool ready = stream.view_ready();

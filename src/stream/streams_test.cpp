@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "stream/index_job.h"
 #include "stream/testing/stream_world.h"
 
 namespace strata::stream {
@@ -99,6 +100,23 @@ TEST(Streams, AChangeHoldsInAnotherProcessFromItsNextLookOn) {
   ASSERT_OK_AND_ASSIGN(Stream* const again, two.streams->find(two.knowledgebase(), id("s")));
   EXPECT_EQ(again, seen);
   EXPECT_TRUE(two.land(*again, "b1", "{\"b\":1}\n"));
+  two.indexes->wait_for_tries();
+  ASSERT_OK_AND_ASSIGN(const auto rows, two.knowledgebase().catalog().receivers());
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_THAT(rows.front().settings_json, HasSubstr(R"("columns":["a","b"])"));
+}
+
+TEST(Streams, SettingsThatAreIndexedLateAreTheNewest) {
+  World world;
+  Process one(world, "one");
+  Process two(world, "two");
+  Stream& stream = one.stream("s", {.columns = std::vector<std::string>{"a"}});
+  ASSERT_OK_AND_ASSIGN(Stream* const seen, two.streams->find(two.knowledgebase(), id("s")));
+  two.indexes->wait_for_tries();
+  ASSERT_OK(
+      one.streams->change(stream, columns_to(std::vector<std::string>{"a", "b"}), one.workers));
+  one.indexes->wait_for_tries();
+  ASSERT_OK(index(*seen));
   ASSERT_OK_AND_ASSIGN(const auto rows, two.knowledgebase().catalog().receivers());
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_THAT(rows.front().settings_json, HasSubstr(R"("columns":["a","b"])"));
