@@ -13,9 +13,9 @@ namespace {
 
 #ifdef __SANITIZE_THREAD__
 // The engine is not instrumented: what its threads do among themselves looks like races.
-constexpr const char* kEngineThreads = "1";
+constexpr bool kAlwaysOneThread = true;
 #else
-constexpr const char* kEngineThreads = "2";
+constexpr bool kAlwaysOneThread = false;
 #endif
 
 Error cannot_open(std::string detail) {
@@ -31,7 +31,7 @@ Result<Database> open_host(const HostOptions& options) {
   // (duckdb-facts.md C5).
   const std::string memory = fmt::format("{}B", options.memory_bytes);
   const std::array<std::array<const char*, 2>, 7> settings = {{
-      {"threads", kEngineThreads},
+      {"threads", options.one_thread || kAlwaysOneThread ? "1" : "2"},
       {"memory_limit", memory.c_str()},
       {"temp_directory", options.spill_folder.c_str()},
       {"autoload_known_extensions", "false"},

@@ -13,6 +13,7 @@ namespace strata::duck {
 struct HostOptions {
   std::uint64_t memory_bytes = 0;
   std::string spill_folder{};  // empty: nothing is spilled to disk
+  bool one_thread = false;     // else two
 };
 
 /// One in-memory instance that loads nothing by itself. kInternal: it could not be opened.
