@@ -32,8 +32,6 @@ class List {
     first_ = false;
     return sql_;
   }
-  /// Goes on with what next() began.
-  Sql& same() { return sql_; }
   const Sql& sql() const { return sql_; }
 
  private:
@@ -158,8 +156,9 @@ TypedTable TypedTables::dimension(const ObjectType& type) const {
         .append(value)
         .raw(")) AS ")
         .append(found);
-    columns.next().raw("CASE WHEN ").append(least).raw(" = ").append(greatest).raw(" THEN ");
-    columns.same().append(least).raw(" ELSE ").append(found).raw(" END AS ").append(value);
+    Sql& column = columns.next();
+    column.raw("CASE WHEN ").append(least).raw(" = ").append(greatest).raw(" THEN ");
+    column.append(least).raw(" ELSE ").append(found).raw(" END AS ").append(value);
     conflicts.raw(" + coalesce(").append(least).raw(" <> ").append(greatest);
     conflicts.raw(", FALSE)::INTEGER");
     table.columns.push_back({property.name, property.type});

@@ -15,6 +15,13 @@ using ::testing::HasSubstr;
 
 StreamId id(std::string_view text) { return StreamId::parse(text).value(); }
 
+/// The catalog has one receiver, and `settings` among its settings.
+void expect_indexed(Process& process, std::string_view settings) {
+  ASSERT_OK_AND_ASSIGN(const auto rows, process.knowledgebase().catalog().receivers());
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_THAT(rows.front().settings_json, HasSubstr(settings));
+}
+
 TEST(Streams, AReceiverIsInTheManifestAsSoonAsItIsThere) {
   World world;
   Process process(world);
@@ -101,9 +108,7 @@ TEST(Streams, AChangeHoldsInAnotherProcessFromItsNextLookOn) {
   EXPECT_EQ(again, seen);
   EXPECT_TRUE(two.land(*again, "b1", "{\"b\":1}\n"));
   two.indexes->wait_for_tries();
-  ASSERT_OK_AND_ASSIGN(const auto rows, two.knowledgebase().catalog().receivers());
-  ASSERT_EQ(rows.size(), 1U);
-  EXPECT_THAT(rows.front().settings_json, HasSubstr(R"("columns":["a","b"])"));
+  expect_indexed(two, R"("columns":["a","b"])");
 }
 
 TEST(Streams, SettingsThatAreIndexedLateAreTheNewest) {
@@ -117,9 +122,7 @@ TEST(Streams, SettingsThatAreIndexedLateAreTheNewest) {
       one.streams->change(stream, columns_to(std::vector<std::string>{"a", "b"}), one.workers));
   one.indexes->wait_for_tries();
   ASSERT_OK(index(*seen));
-  ASSERT_OK_AND_ASSIGN(const auto rows, two.knowledgebase().catalog().receivers());
-  ASSERT_EQ(rows.size(), 1U);
-  EXPECT_THAT(rows.front().settings_json, HasSubstr(R"("columns":["a","b"])"));
+  expect_indexed(two, R"("columns":["a","b"])");
 }
 
 TEST(Streams, ALookServesRequestsThatCameBeforeItAndNoOther) {

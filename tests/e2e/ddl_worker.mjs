@@ -1,13 +1,12 @@
 // The worker that runs a server's DDL, stopped where a test wants a writer that sleeps.
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { until } from './harness.mjs';
-import { listedChildren, unlessGone } from './processes.mjs';
+import { listedChildren, stateOf, unlessGone } from './processes.mjs';
 
 export const hasPrivateCopyOpen = (pid) =>
     unlessGone(() => readdirSync(`/proc/${pid}/fd`), []).some(
         (fd) => unlessGone(() => readlinkSync(`/proc/${pid}/fd/${fd}`), '').includes('/staging/'));
-export const isStopped = (pid) => unlessGone(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '')
-                                      .split(') ').at(-1).startsWith('T');
+export const isStopped = (pid) => stateOf(pid) === 'T';
 
 /// Stops the worker that runs DDL for `server` where it has its private copy open. Answers its
 /// process id, or nothing where it was too quick: `work`, which starts it, is over then.

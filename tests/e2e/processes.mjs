@@ -10,6 +10,10 @@ export const unlessGone = (read, otherwise) => {
   }
 };
 
+/// As /proc has it: `T` stopped, `Z` ended and not reaped; empty where it is gone.
+export const stateOf = (pid) => unlessGone(
+    () => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)[0], '');
+
 /// The kernel's own list of a process's children, thread by thread: quicker than a walk over all
 /// processes.
 export const listedChildren = (pid) =>

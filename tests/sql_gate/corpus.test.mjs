@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { childrenOf, readProc, repository, until } from '../e2e/harness.mjs';
-import { unlessGone } from '../e2e/processes.mjs';
+import { stateOf, unlessGone } from '../e2e/processes.mjs';
 import { kKb, kSecret, linesOf, placesOf, startKnowledgebase, withPlaces }
     from './knowledgebase.mjs';
 
@@ -45,8 +45,8 @@ const bytesWritten = (server) => childrenOf(server.pid)
     .reduce((sum, bytes) => sum + bytes, 0);
 
 /// What made the views wrote them; it is of no interest once it is gone.
-const noZombies = (server) => until(() => childrenOf(server.pid).every(
-    (pid) => !/^State:\s+Z/m.test(readProc(pid, 'status'))), 'the end of the zombies');
+const noZombies = (server) => until(
+    () => childrenOf(server.pid).every((pid) => stateOf(pid) !== 'Z'), 'the end of the zombies');
 
 /// The first reader of a file in a day has its time of access written, which the kernel counts
 /// among the bytes that it wrote: better we than a worker.
