@@ -8,12 +8,30 @@ namespace strata {
 /// elsewhere nothing happens.
 void run_promptly();
 
-/// For the calling process, before it has other threads: behind whoever else wants the processor or
-/// the disk, and in long turns. Its session's share is the smallest too, where sessions compete as
-/// wholes (sched_autogroup).
+/// For the calling thread, what it makes and what it starts from then on: behind whoever else wants
+/// the processor or the disk, and in long turns.
 void stand_back();
+
+/// Where the kernel lets sessions compete as wholes (sched_autogroup): the share of the calling
+/// process's session is the smallest, if that process leads it. May take a second.
+void let_session_stand_back();
 
 /// For the calling thread: when nobody else wants the processor.
 void run_when_idle();
+
+/// While one lives, its process gives its turn to whoever waits for one when it is a millisecond
+/// old. Standing back alone does not do it: a thread that wakes having had more than its share
+/// waits until the kernel chooses again, which it does when somebody sleeps or at its tick, some
+/// milliseconds later (Linux: Documentation/scheduler/sched-eevdf.rst).
+///
+/// One at a time in a process, made and ended by one thread. SIGALRM is its own, and interrupts
+/// calls that no signal handler restarts (signal(7)).
+class GivingWay {
+ public:
+  GivingWay();
+  ~GivingWay();
+  GivingWay(const GivingWay&) = delete;
+  GivingWay& operator=(const GivingWay&) = delete;
+};
 
 }  // namespace strata

@@ -155,11 +155,8 @@ Result<void> say_end(int socket, bool worn) {
 }
 
 Result<WorkbenchSession> open(const SetUpRequest& set_up) {
-  // A job works for a minute and more: with two threads on two cores, ingest beside it had a
-  // 99th percentile of three and a half times what it has alone.
   STRATA_ASSIGN_OR_RETURN(Database database, open_host({.memory_bytes = set_up.memory_bytes,
-                                                        .spill_folder = set_up.writable_folder,
-                                                        .one_thread = true}));
+                                                        .spill_folder = set_up.writable_folder}));
   STRATA_ASSIGN_OR_RETURN(Connection connection, connect(database));
   STRATA_RETURN_IF_ERROR(run(connection.get(), Sql("SET GLOBAL TimeZone='UTC'")));
   std::vector<std::string> folders = table_folders(set_up.kb_folder);

@@ -11,13 +11,6 @@
 namespace strata::duck {
 namespace {
 
-#ifdef __SANITIZE_THREAD__
-// The engine is not instrumented: what its threads do among themselves looks like races.
-constexpr bool kAlwaysOneThread = true;
-#else
-constexpr bool kAlwaysOneThread = false;
-#endif
-
 Error cannot_open(std::string detail) {
   return make_error(Code::kInternal, "the query engine could not be opened", std::move(detail));
 }
@@ -31,7 +24,7 @@ Result<Database> open_host(const HostOptions& options) {
   // (duckdb-facts.md C5).
   const std::string memory = fmt::format("{}B", options.memory_bytes);
   const std::array<std::array<const char*, 2>, 7> settings = {{
-      {"threads", options.one_thread || kAlwaysOneThread ? "1" : "2"},
+      {"threads", "1"},
       {"memory_limit", memory.c_str()},
       {"temp_directory", options.spill_folder.c_str()},
       {"autoload_known_extensions", "false"},

@@ -13,10 +13,11 @@ namespace strata::duck {
 struct HostOptions {
   std::uint64_t memory_bytes = 0;
   std::string spill_folder{};  // empty: nothing is spilled to disk
-  bool one_thread = false;     // else two
 };
 
-/// One in-memory instance that loads nothing by itself. kInternal: it could not be opened.
+/// One in-memory instance that loads nothing by itself and has the caller's thread alone: two make
+/// each other's turns long, and ingest waits for them (docs/QUERIES.md). kInternal: it could not be
+/// opened.
 Result<Database> open_host(const HostOptions& options);
 Result<Connection> connect(const Database& database);
 

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kSocket = 3;
 constexpr int kExitUsage = 2;
-/// More than two threads can burn in the longest query, its kill included.
+/// More than a thread can burn in the longest query, its kill included.
 constexpr std::chrono::seconds kCpuTimePerRequest{180};
 
 bool is_socket(int descriptor) {

@@ -111,7 +111,7 @@ struct Patience {
 
 class Pool final : public WorkerPool {
  public:
-  explicit Pool(const WorkerPoolOptions& options) : options_(options), spawner_(options.program) {
+  explicit Pool(const WorkerPoolOptions& options) : options_(options) {
     STRATA_CHECK(options_.workers_max > 0);
   }
   /// No call may be running and no RunningQuery be left: they hold workers of this pool.
@@ -123,7 +123,10 @@ class Pool final : public WorkerPool {
   Result<std::unique_ptr<Workbench>> open_workbench(const WorkbenchSpec& spec) override;
   std::map<std::string, std::uint64_t> deaths() const override;
   void forget(const std::string& kb_folder) override;
-  void stop() override { spawner_.stop(); }
+  void stop() override {
+    spawner_.stop();
+    ddl_spawner_.stop();
+  }
 
   // What a running query needs of its pool.
 
@@ -150,7 +153,8 @@ class Pool final : public WorkerPool {
   void count_death(std::string_view reason);
 
   const WorkerPoolOptions options_;
-  WorkerSpawner spawner_;
+  WorkerSpawner spawner_{options_.program, WorkerSpawner::Birth::kStandingBack};
+  WorkerSpawner ddl_spawner_{options_.program, WorkerSpawner::Birth::kEager};  // a landing waits
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -265,7 +269,7 @@ Result<Worker> Pool::acquire(const std::string& kb_folder, const Patience& patie
 }
 
 Result<std::unique_ptr<WorkerProcess>> Pool::start_process(const SetUpRequest& set_up) {
-  auto process = spawner_.spawn();
+  auto process = (set_up.use == WorkerUse::kDdl ? ddl_spawner_ : spawner_).spawn();
   if (!process) {
     count_death(kSpawnFailedReason);
     return process;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/scheduling.h"
 #include "duck/worker_limits.h"
 
 namespace strata::duck {
@@ -77,22 +78,19 @@ class SpawnSettings {
 
   /// Nothing of the server's is open in the child but standard error and the socket.
   int prepare(int child_socket) {
-    sigset_t none;
     sigset_t all;
-    ::sigemptyset(&none);
     ::sigfillset(&all);
-    // An own session: Ctrl-C at the server's terminal is the server's to handle, and where the
-    // kernel shares the processor out by sessions, what a worker uses is not taken from the
-    // server's share.
+    // It hears no signal before it has a session of its own (apply_process_limits()): Ctrl-C at
+    // the server's terminal is the server's to handle. It does not begin with one, because the
+    // kernel would give a new session a share as large as the server's until it stands back.
     const std::array results = {
         ::posix_spawn_file_actions_adddup2(&actions_, child_socket, kChildSocket),
         ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
         ::posix_spawn_file_actions_adddup2(&actions_, STDERR_FILENO, STDOUT_FILENO),
         ::posix_spawn_file_actions_addclosefrom_np(&actions_, kChildSocket + 1),
         ::posix_spawnattr_setflags(
-            &attributes_, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                             POSIX_SPAWN_SETSID)),
-        ::posix_spawnattr_setsigmask(&attributes_, &none),
+            &attributes_, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)),
+        ::posix_spawnattr_setsigmask(&attributes_, &all),
         ::posix_spawnattr_setsigdefault(&attributes_, &all),
     };
     for (const int result : results) {
@@ -205,6 +203,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerSpawner::spawn() {
 }
 
 void WorkerSpawner::run() {
+  if (birth_ == Birth::kStandingBack) stand_back();
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !orders_.empty(); });

@@ -66,7 +66,12 @@ class WorkerProcess {
 /// pool. Outlives what it started. Thread-safe.
 class WorkerSpawner {
  public:
-  explicit WorkerSpawner(std::string program) : program_(std::move(program)) {}
+  enum class Birth : std::uint8_t {
+    kEager,         // as fast as it can
+    kStandingBack,  // behind whoever else wants the processor, from the first moment
+  };
+
+  WorkerSpawner(std::string program, Birth birth) : program_(std::move(program)), birth_(birth) {}
   ~WorkerSpawner();
   WorkerSpawner(const WorkerSpawner&) = delete;
   WorkerSpawner& operator=(const WorkerSpawner&) = delete;
@@ -84,6 +89,7 @@ class WorkerSpawner {
   void run();
 
   const std::string program_;
+  const Birth birth_;
   WorkerReaper reaper_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/cells.h"
+#include "base/scheduling.h"
 #include "duck/arrow_stream.h"
 #include "duck/export_type.h"
 #include "duck/render.h"
@@ -86,6 +87,10 @@ Result<void> prepare(duckdb_connection connection, const std::string& sql,
   if (duckdb_prepare(connection, sql.c_str(), statement.out()) != DuckDBError) return {};
   const char* why = duckdb_prepare_error(statement.get());
   return failed(why == nullptr ? "" : why);
+}
+
+Error timed_out(std::string detail) {
+  return make_error(Code::kTimeout, "the query overran its time", std::move(detail));
 }
 
 /// DDL is our own text: what is wrong with it is our bug, but for files that cannot be read.
@@ -185,7 +190,7 @@ Error WorkerSession::failure(const std::string& duckdb_text, const StatementCont
                              const QueryWatch& watch) {
   // An interrupted statement may fail with other words than DuckDB's for it.
   if (watch.expired()) {
-    return make_error(Code::kTimeout, "the query overran its time", duckdb_text);
+    return timed_out(duckdb_text);
   }
   StatementFailure failure = describe_failure(duckdb_text, context);
   broken_ = broken_ || failure.engine_broken;
@@ -199,6 +204,7 @@ Result<QueryAnswer> WorkerSession::query(const QueryRequest& request, QueryWatch
   STRATA_RETURN_IF_ERROR(use_catalog(connection.get()));
   watch.arm(connection.get(),
             SystemClock().steady() + std::chrono::milliseconds(request.timeout_ms));
+  const GivingWay giving_way;
   auto answer = [&]() -> Result<QueryAnswer> {
     try {
       return run_checked(connection.get(), request, watch);
@@ -209,6 +215,10 @@ Result<QueryAnswer> WorkerSession::query(const QueryRequest& request, QueryWatch
     }
   }();
   watch.disarm();
+  // The interrupt may have met a statement of the gate's, which knows of no deadline.
+  if (!answer && answer.error().code == Code::kInternal && watch.expired()) {
+    return timed_out(answer.error().detail);
+  }
   return answer;
 }
 

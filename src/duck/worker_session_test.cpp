@@ -2,11 +2,17 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
+
+#include "base/unique_fd.h"
+#include "duck/worker_watch.h"
 
 namespace strata::duck {
 namespace {
@@ -67,6 +73,26 @@ TEST_F(WorkerSessionTest, IsLockedDownEvenIfNothingCouldBeAttached) {
   const auto other = (*session)->views(source("two"));
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, Code::kInternal);
+}
+
+// An interrupt that met a statement of the gate's was an error of the server's own.
+TEST_F(WorkerSessionTest, ADeadlineWhileTheGateLooksIsATimeout) {
+  auto session = open_session();
+  ASSERT_TRUE(session);
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  const UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  QueryWatch watch(ours.get());
+  // So long that the gate looks at it for longer than the watch takes between two looks.
+  QueryRequest request{.source = source("one"), .sql = "SELECT abs(0)", .rows_max = 1};
+  for (int call = 1; call < 2'000; ++call) request.sql += ",abs(0)";
+  for (int round = 0; round < 10; ++round) {
+    request.timeout_ms = static_cast<std::uint64_t>(round);
+    const auto answer = (*session)->query(request, watch);
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Code::kTimeout) << answer.error().detail;
+  }
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
@@ -26,7 +24,6 @@ void fill_without_a_way_out() noexcept {
 
 /// For worker_limits_test.cpp: lives under a worker's limits and dies as told.
 int die(std::string_view how) {
-  ::setsid();  // the limits are of a whole session: not that of whoever runs the tests
   strata::duck::apply_process_limits({.address_space_bytes = 256UL * 1024 * 1024});
   std::vector<std::vector<char>> held;
   if (how == "terminate") fill_without_a_way_out();

@@ -79,27 +79,30 @@ class WorkerWrites {
   }
 }
 
-/// Asks `statements`, four at a time, in a process of its own: reading the answers, and what the
-/// kernel says of workers, which waits while one of them starts or ends, must not hold up the
-/// producer, whose times are taken here. What it saw is { codes, writes }.
-function startAttack(server, statements) {
-  const attack = { ended: false };
-  const child = fork(fileURLToPath(import.meta.url), ['attack', server.url, String(server.pid)],
+/// A process that asks statements, four at a time: reading the answers, and what the kernel says of
+/// workers, which waits while one of them starts or ends, must not hold up the producer, whose
+/// times are taken here. Nor must its start: it is there when this returns.
+async function startAttacker(server) {
+  const child = fork(fileURLToPath(import.meta.url), ['attacker', server.url, String(server.pid)],
                      { serialization: 'json' });
-  attack.seen = new Promise((resolve, reject) => {
-    child.on('message', resolve);
-    child.on('exit', (code) => {
-      attack.ended = true;
-      reject(new Error(`the attack ended by itself: ${code}`));  // nothing after its message
-    });
+  const next = () => new Promise((resolve, reject) => {
+    child.once('message', resolve);
+    child.once('exit', (code) => reject(new Error(`the attacker ended by itself: ${code}`)));
   });
-  child.send(statements);
-  return attack;
+  await next();
+  return {
+    /// What came of the statements: { codes, writes }.
+    ask: (statements) => {
+      const seen = next();
+      child.send(statements);
+      return seen;
+    },
+    end: () => child.kill('SIGKILL'),
+  };
 }
 
-async function attack(url, pid) {
+async function askAll(url, pid, statements) {
   const writes = new WorkerWrites(pid);
-  const statements = await new Promise((resolve) => process.once('message', resolve));
   const codes = {};
   const askInTurn = async () => {
     for (let sql; (sql = statements.pop()) !== undefined;) {
@@ -114,7 +117,13 @@ async function attack(url, pid) {
     }
   };
   await Promise.all(Array.from({ length: 4 }, askInTurn));
-  await new Promise((sent) => process.send({ codes, writes: writes.end() }, sent));
+  return { codes, writes: writes.end() };
+}
+
+async function attacker(url, pid) {
+  process.on('message', async (statements) => process.send(await askAll(url, pid, statements)));
+  process.send('ready');
+  await new Promise(() => {});  // until it is killed
 }
 
 async function isolation() {
@@ -129,6 +138,7 @@ async function isolation() {
       ? bombs[n / 2 % bombs.length]
       : withPlaces(lines[n * 7 % lines.length].sql, server));
   const stamp = join(server.data, 'strata.json');
+  const attack = await startAttacker(server);
   const small = () => server.post(kKb, 'weather', '{"day":"2026-03-01","city":"Oslo"}\n', {});
   await ingest(small, kPerSecond, (() => { let n = 0; return () => ++n < 200; })());
   execFileSync('touch', [stamp]);
@@ -142,9 +152,11 @@ async function isolation() {
   for (let round = 0; round < kRounds; ++round) {
     const calmUntil = performance.now() + 5_000;
     calm.push(...await ingest(small, kPerSecond, () => performance.now() < calmUntil));
-    const attack = startAttack(server, hostile.splice(0, kCount / kRounds));
-    beside.push(...await ingest(small, kPerSecond, () => !attack.ended));
-    const seen = await attack.seen;
+    let ended = false;
+    const asked = attack.ask(hostile.splice(0, kCount / kRounds))
+        .finally(() => { ended = true; });
+    beside.push(...await ingest(small, kPerSecond, () => !ended));
+    const seen = await asked;
     for (const [code, count] of Object.entries(seen.codes)) {
       codes[code] = (codes[code] ?? 0) + count;
     }
@@ -157,6 +169,7 @@ async function isolation() {
   console.log(`during ${kCount} hostile queries: ${beside.length} batches, p50 ` +
       `${shown(shareOf(beside, 0.5))}, p99 ${shown(shareOf(beside, 0.99))}: ` +
       `${(shareOf(beside, 0.99) / shareOf(calm, 0.99)).toFixed(2)} times`);
+  attack.end();
   const lives = server.child.exitCode === null;
   console.log(`answers: ${JSON.stringify(codes)}; the server lives: ${lives}`);
   console.log(`written: ${writes.reduce((sum, bytes) => sum + bytes, 0)} bytes by ` +
@@ -166,7 +179,7 @@ async function isolation() {
 }
 
 const [what, url, pid] = process.argv.slice(2);
-const act = { overhead, isolation, attack: () => attack(url, pid) }[what];
+const act = { overhead, isolation, attacker: () => attacker(url, pid) }[what];
 assert.ok(act, 'node measure.mjs overhead|isolation');
 await act();
 process.exit(0);
