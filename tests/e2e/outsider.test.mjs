@@ -5,7 +5,8 @@ import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { repository, startWith, until } from './harness.mjs';
+import { childrenOf, repository, startWith, until } from './harness.mjs';
+import { unlessGone } from './processes.mjs';
 
 const { DuckDBInstance } = createRequire(join(repository, 'deps/'))('@duckdb/node-api');
 
@@ -17,9 +18,10 @@ test('a generation held open for writing is told, and nothing is lost by it', {
   await server.land('demo', 's', [{ a: '1' }], 'b1');
   const newest = realpathSync(join(server.kbFolder('demo'), 'knowledgebase.duckdb'));
 
-  // As long as a worker reads the file, nobody can open it for writing.
+  // As long as a worker has the file open, nobody can open it for writing: an idle one may stay so.
   const outsider = await until(() => DuckDBInstance.create(newest).catch((error) => {
     assert.match(error.message, /Could not set lock/);
+    childrenOf(server.pid).forEach((pid) => unlessGone(() => process.kill(pid, 'SIGKILL')));
   }), 'the file to be free');
   try {
     const answer = await server.query('demo', 'SELECT a FROM raw_extracted.stream_s');
