@@ -40,7 +40,8 @@ void kill_point(std::string_view name) {
   static Target crash("STRATA_CRASH_AT");
   static Target stop("STRATA_STOP_AT");
   if (crash.is_reached(name)) ::_exit(kKillPointExit);
-  if (stop.is_reached(name)) ::kill(::getpid(), SIGSTOP);
+  // To this thread: one to the process goes to any, and this one runs on until that has it.
+  if (stop.is_reached(name)) static_cast<void>(::raise(SIGSTOP));
 }
 
 }  // namespace strata::io
