@@ -189,9 +189,7 @@ Result<const Keywords*> WorkerSession::keywords() {
 Error WorkerSession::failure(const std::string& duckdb_text, const StatementContext& context,
                              const QueryWatch& watch) {
   // An interrupted statement may fail with other words than DuckDB's for it.
-  if (watch.expired()) {
-    return timed_out(duckdb_text);
-  }
+  if (watch.expired()) return timed_out(duckdb_text);
   StatementFailure failure = describe_failure(duckdb_text, context);
   broken_ = broken_ || failure.engine_broken;
   return std::move(failure.error);
