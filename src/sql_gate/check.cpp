@@ -31,15 +31,20 @@ constexpr std::size_t kTextDepthMax = 16'384;
 constexpr std::string_view kInstead =
     "SHOW TABLES lists the tables there are, DESCRIBE a table shows its columns";
 
-/// A name that a CTE gives, and what it hides. `outer` is what was in scope before.
+/// The schema by which the right side of a recursive CTE reads all the rows that it has so far.
+constexpr std::string_view kRecurring = "recurring";
+
+/// A name that a CTE gives, and what it hides. `outer` is what was in scope before. `recurs` on the
+/// right side of that CTE itself.
 struct Scope {
   const Scope* outer = nullptr;
   std::string name;
+  bool recurs = false;
 };
 
-bool in_scope(const Scope* scope, const std::string& name) {
+bool in_scope(const Scope* scope, const std::string& name, bool must_recur) {
   for (; scope != nullptr; scope = scope->outer) {
-    if (scope->name == name) return true;
+    if (scope->name == name && (scope->recurs || !must_recur)) return true;
   }
   return false;
 }
@@ -280,7 +285,7 @@ Result<void> Walk::node(const json::object& node, const Scope* scope) {
   // Its own name is in scope on its right side, which is run again and again, and not on its left.
   const Scope* right = scope;
   if (kind == "RECURSIVE_CTE_NODE") {
-    right = &scopes_.emplace_back(Scope{scope, ascii_lower(text_of(node, "cte_name"))});
+    right = &scopes_.emplace_back(Scope{scope, ascii_lower(text_of(node, "cte_name")), true});
   }
   for (const auto& member : node) {
     const std::string_view name(member.key().data(), member.key().size());
@@ -334,8 +339,8 @@ Result<void> Walk::base_table(const json::object& table, const Scope* scope) {
   const std::string name = ascii_lower(text_of(table, "table_name"));
   std::string schema = ascii_lower(text_of(table, "schema_name"));
   std::string catalog = ascii_lower(text_of(table, "catalog_name"));
-  // `recurring.` is how a recursive CTE with USING KEY reads all that it has so far.
-  if (catalog.empty() && (schema.empty() || schema == "recurring") && in_scope(scope, name)) {
+  const bool is_recurring = schema == kRecurring;
+  if (catalog.empty() && (schema.empty() || is_recurring) && in_scope(scope, name, is_recurring)) {
     return {};
   }
   if (catalog.empty() && (schema.empty() || schema == "main") && name == readable_.manifest) {
