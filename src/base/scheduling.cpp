@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdint>
 #include <fstream>
+#include <string>
 #include <thread>
 
 namespace strata {
@@ -75,14 +76,20 @@ void stand_back() {
   static_cast<void>(::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, kLastOfBestEffort));
 }
 
-void let_session_stand_back() {
+bool let_session_stand_back(pid_t leader) {
+  const std::string file = "/proc/" + std::to_string(leader) + "/autogroup";
+  const std::string least = std::to_string(kLeastShare);
+  std::string now;
+  if (std::getline(std::ifstream(file), now) && now.ends_with(" nice " + least)) return true;
+  std::ofstream share(file);
+  return !share.is_open() || share << least << std::flush;
+}
+
+void let_own_session_stand_back() {
   if (::getsid(0) != ::getpid()) return;
-  // Of those who are not root the kernel takes one such write in 100 ms, from all of them together.
   constexpr int kTriesMax = 50;
   constexpr std::chrono::milliseconds kPause{20};
-  for (int tries = 1; tries <= kTriesMax; ++tries) {
-    std::ofstream share("/proc/self/autogroup");
-    if (!share.is_open() || share << kLeastShare << std::flush) return;
+  for (int tries = 1; tries <= kTriesMax && !let_session_stand_back(::getpid()); ++tries) {
     std::this_thread::sleep_for(kPause);
   }
 }

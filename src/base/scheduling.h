@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 /// How the kernel's scheduler treats a process beside others that want the processor too.
 namespace strata {
 
@@ -12,9 +14,13 @@ void run_promptly();
 /// the processor or the disk, and in long turns.
 void stand_back();
 
-/// Where the kernel lets sessions compete as wholes (sched_autogroup): the share of the calling
-/// process's session is the smallest, if that process leads it. May take a second.
-void let_session_stand_back();
+/// Where the kernel lets sessions compete as wholes (sched_autogroup): gives the session that the
+/// process `leader` leads the smallest share. False: try again, since of those who are not root the
+/// kernel takes one such change in 100 ms, from all of them together.
+bool let_session_stand_back(pid_t leader);
+
+/// The same for the calling process, if it leads its session, and tried for up to a second.
+void let_own_session_stand_back();
 
 /// For the calling thread: when nobody else wants the processor.
 void run_when_idle();

@@ -95,19 +95,6 @@ rlim_t file_bytes_max(const ProcessLimits& limits) {
   return 0;
 }
 
-/// What was meant for the server's session while this process belonged to it is forgotten: a signal
-/// that is ignored is no longer pending.
-void leave_the_servers_session() {
-  static_cast<void>(::setsid());
-  for (const int to_a_whole_session : {SIGINT, SIGQUIT, SIGTSTP, SIGHUP, SIGTERM}) {
-    static_cast<void>(::signal(to_a_whole_session, SIG_IGN));
-    static_cast<void>(::signal(to_a_whole_session, SIG_DFL));
-  }
-  sigset_t none;
-  ::sigemptyset(&none);
-  static_cast<void>(::sigprocmask(SIG_SETMASK, &none, nullptr));
-}
-
 void catch_crashes() {
   // A stack of its own for the handler, since a crash may be the end of the ordinary one.
   static std::array<char, 64UL * 1024> handler_stack;
@@ -130,14 +117,13 @@ bool limits_address_space() { return !is_sanitized_build(); }
 
 void apply_process_limits(const ProcessLimits& limits) {
   static_cast<void>(::prctl(PR_SET_PDEATHSIG, SIGKILL));
-  leave_the_servers_session();
   // Nothing here is found by a relative path.
   static_cast<void>(::chdir("/"));
   // Rather a worker than the server.
   std::ofstream("/proc/self/oom_score_adj") << 500;
   if (limits.use != WorkerUse::kDdl) {
     stand_back();
-    let_session_stand_back();
+    let_own_session_stand_back();
   }
   set_limit(RLIMIT_CORE, 0);
   set_limit(RLIMIT_NOFILE, kDescriptorsMax);

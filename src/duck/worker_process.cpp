@@ -78,19 +78,21 @@ class SpawnSettings {
 
   /// Nothing of the server's is open in the child but standard error and the socket.
   int prepare(int child_socket) {
+    sigset_t none;
     sigset_t all;
+    ::sigemptyset(&none);
     ::sigfillset(&all);
-    // It hears no signal before it has a session of its own (apply_process_limits()): Ctrl-C at
-    // the server's terminal is the server's to handle. It does not begin with one, because the
-    // kernel would give a new session a share as large as the server's until it stands back.
+    // A session of its own: Ctrl-C at the server's terminal is the server's to handle, and where
+    // the kernel shares the processor out by sessions, a worker takes nothing of the server's.
     const std::array results = {
         ::posix_spawn_file_actions_adddup2(&actions_, child_socket, kChildSocket),
         ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
         ::posix_spawn_file_actions_adddup2(&actions_, STDERR_FILENO, STDOUT_FILENO),
         ::posix_spawn_file_actions_addclosefrom_np(&actions_, kChildSocket + 1),
         ::posix_spawnattr_setflags(
-            &attributes_, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)),
-        ::posix_spawnattr_setsigmask(&attributes_, &all),
+            &attributes_, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                             POSIX_SPAWN_SETSID)),
+        ::posix_spawnattr_setsigmask(&attributes_, &none),
         ::posix_spawnattr_setsigdefault(&attributes_, &all),
     };
     for (const int result : results) {
@@ -107,7 +109,8 @@ class SpawnSettings {
   posix_spawnattr_t attributes_;
 };
 
-Result<std::unique_ptr<WorkerProcess>> start(const std::string& program, WorkerReaper& reaper) {
+Result<std::unique_ptr<WorkerProcess>> start(const std::string& program, WorkerSpawner::Birth birth,
+                                             WorkerReaper& reaper) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return cannot_start(std::string("socketpair: ") + std::strerror(errno));
@@ -132,6 +135,9 @@ Result<std::unique_ptr<WorkerProcess>> start(const std::string& program, WorkerR
   const int error = ::posix_spawn(&pid, program.c_str(), settings.actions(), settings.attributes(),
                                   arguments.data(), variables.data());
   if (error != 0) return cannot_start(std::string("posix_spawn: ") + std::strerror(error));
+  // What it does before it can do this itself, which is to link and to start, is tens of
+  // milliseconds of work. Where it is refused now, the worker does it.
+  if (birth == WorkerSpawner::Birth::kStandingBack) static_cast<void>(let_session_stand_back(pid));
   return std::make_unique<WorkerProcess>(pid, std::move(ours), reaper);
 }
 
@@ -187,7 +193,7 @@ void WorkerSpawner::stop() {
 
 Result<std::unique_ptr<WorkerProcess>> WorkerSpawner::spawn() {
   try {
-    Start order([this] { return start(program_, reaper_); });
+    Start order([this] { return start(program_, birth_, reaper_); });
     auto started = order.get_future();
     {
       const std::lock_guard lock(mutex_);
