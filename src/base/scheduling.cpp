@@ -20,6 +20,8 @@ namespace {
 
 /// A seventieth of what normal niceness gets where the two compete.
 constexpr std::int32_t kLeastShare = 19;
+/// A tenth.
+constexpr std::int32_t kStartingShare = 10;
 
 constexpr std::chrono::microseconds kTurnGivingWay{1'000};
 
@@ -58,6 +60,14 @@ void set(std::int32_t nice, std::chrono::nanoseconds turn) {
   static_cast<void>(::syscall(SYS_sched_setattr, 0, &attributes, 0));
 }
 
+/// Of the session that `leader` leads. True where there are no such shares, too.
+bool set_session_share(pid_t leader, std::int32_t nice) {
+  const std::string file = "/proc/" + std::to_string(leader) + "/autogroup";
+  if (!std::ifstream(file).is_open()) return true;
+  std::ofstream share(file);
+  return static_cast<bool>(share << nice << std::flush);
+}
+
 }  // namespace
 
 void run_promptly() {
@@ -76,20 +86,13 @@ void stand_back() {
   static_cast<void>(::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, kLastOfBestEffort));
 }
 
-bool let_session_stand_back(pid_t leader) {
-  const std::string file = "/proc/" + std::to_string(leader) + "/autogroup";
-  const std::string least = std::to_string(kLeastShare);
-  std::string now;
-  if (std::getline(std::ifstream(file), now) && now.ends_with(" nice " + least)) return true;
-  std::ofstream share(file);
-  return !share.is_open() || share << least << std::flush;
-}
+bool let_session_start(pid_t leader) { return set_session_share(leader, kStartingShare); }
 
-void let_own_session_stand_back() {
+void let_session_stand_back() {
   if (::getsid(0) != ::getpid()) return;
   constexpr int kTriesMax = 50;
   constexpr std::chrono::milliseconds kPause{20};
-  for (int tries = 1; tries <= kTriesMax && !let_session_stand_back(::getpid()); ++tries) {
+  for (int tries = 1; tries <= kTriesMax && !set_session_share(::getpid(), kLeastShare); ++tries) {
     std::this_thread::sleep_for(kPause);
   }
 }

@@ -15,12 +15,14 @@ void run_promptly();
 void stand_back();
 
 /// Where the kernel lets sessions compete as wholes (sched_autogroup): gives the session that the
-/// process `leader` leads the smallest share. False: try again, since of those who are not root the
-/// kernel takes one such change in 100 ms, from all of them together.
-bool let_session_stand_back(pid_t leader);
+/// process `leader` leads a tenth of what others get, so that its start is in nobody's way, and yet
+/// no matter of seconds where others are busy. False: it was not taken, of those without
+/// CAP_SYS_ADMIN because the kernel takes one such change in 100 ms, from all of them together.
+bool let_session_start(pid_t leader);
 
-/// The same for the calling process, if it leads its session, and tried for up to a second.
-void let_own_session_stand_back();
+/// There, the least share for the calling process's session, if it leads one: a seventieth. Tried
+/// for up to a second.
+void let_session_stand_back();
 
 /// For the calling thread: when nobody else wants the processor.
 void run_when_idle();

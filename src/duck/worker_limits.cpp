@@ -123,7 +123,7 @@ void apply_process_limits(const ProcessLimits& limits) {
   std::ofstream("/proc/self/oom_score_adj") << 500;
   if (limits.use != WorkerUse::kDdl) {
     stand_back();
-    let_own_session_stand_back();
+    let_session_stand_back();
   }
   set_limit(RLIMIT_CORE, 0);
   set_limit(RLIMIT_NOFILE, kDescriptorsMax);

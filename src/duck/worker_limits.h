@@ -26,10 +26,11 @@ struct ProcessLimits {
   std::uint64_t answer_bytes = 0;  // of kQueries: the most that WritingAllowed allows
 };
 
-/// Before DuckDB is opened: address space, core files, descriptors, writing to files at all; dies
-/// with the thread that started it; the kernel's first choice when memory runs out; stands back for
-/// the processor and the disk, but for DDL, because a first landing waits for it. Turns a death
-/// near the address space limit (a crash on an allocation that failed) into kExitOutOfMemory.
+/// Before DuckDB is opened. Bounds address space, core files, descriptors and writing to files at
+/// all; dies with the thread that started it; is the kernel's first choice when memory runs out;
+/// stands back for the processor and the disk, but for DDL, because a first landing waits for it.
+/// Turns a death near the address space limit (a crash on an allocation that failed) into
+/// kExitOutOfMemory.
 void apply_process_limits(const ProcessLimits& limits);
 
 /// While one lives, this process writes up to ProcessLimits::answer_bytes into a file that is open

@@ -83,7 +83,7 @@ class SpawnSettings {
     ::sigemptyset(&none);
     ::sigfillset(&all);
     // A session of its own: Ctrl-C at the server's terminal is the server's to handle, and where
-    // the kernel shares the processor out by sessions, a worker takes nothing of the server's.
+    // the kernel shares the processor out by sessions, it has a share of its own.
     const std::array results = {
         ::posix_spawn_file_actions_adddup2(&actions_, child_socket, kChildSocket),
         ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
@@ -135,9 +135,9 @@ Result<std::unique_ptr<WorkerProcess>> start(const std::string& program, WorkerS
   const int error = ::posix_spawn(&pid, program.c_str(), settings.actions(), settings.attributes(),
                                   arguments.data(), variables.data());
   if (error != 0) return cannot_start(std::string("posix_spawn: ") + std::strerror(error));
-  // What it does before it can do this itself, which is to link and to start, is tens of
-  // milliseconds of work. Where it is refused now, the worker does it.
-  if (birth == WorkerSpawner::Birth::kStandingBack) static_cast<void>(let_session_stand_back(pid));
+  // To link and to start is tens of milliseconds of work, before the worker can stand back itself.
+  // Late where the server keeps every core busy, since this thread stands back too.
+  if (birth == WorkerSpawner::Birth::kStandingBack) static_cast<void>(let_session_start(pid));
   return std::make_unique<WorkerProcess>(pid, std::move(ours), reaper);
 }
 

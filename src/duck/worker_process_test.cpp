@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include "duck/testing/children.h"
 
@@ -24,6 +25,17 @@ std::string share_of_session(pid_t leader) {
   return share;
 }
 
+bool may_change_shares_at_will() {
+  constexpr unsigned kCapSysAdmin = 21;  // capabilities(7)
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    constexpr std::string_view kEffective = "CapEff:";
+    if (!line.starts_with(kEffective)) continue;
+    return (std::stoull(line.substr(kEffective.size()), nullptr, 16) >> kCapSysAdmin & 1U) != 0;
+  }
+  return false;
+}
+
 TEST_P(WorkerSpawnerTest, AWorkerHasASessionAndItsPriorityFromBirthOn) {
   const auto worker = spawner_.spawn();
   ASSERT_TRUE(worker);
@@ -33,10 +45,10 @@ TEST_P(WorkerSpawnerTest, AWorkerHasASessionAndItsPriorityFromBirthOn) {
   const bool is_eager = GetParam() == WorkerSpawner::Birth::kEager;
   EXPECT_EQ(::getpriority(PRIO_PROCESS, static_cast<id_t>(pid)),
             is_eager ? ::getpriority(PRIO_PROCESS, 0) : 19);
-  // Of others the kernel takes few such changes, whoever they are for; the worker tries again.
   const std::string share = share_of_session(pid);
-  if (::geteuid() != 0 || share.empty()) return;
-  EXPECT_TRUE(share.ends_with(is_eager ? " nice 0" : " nice 19")) << share;
+  // Of others the kernel takes one change in 100 ms, from everybody together.
+  if (share.empty() || !may_change_shares_at_will()) return;
+  EXPECT_TRUE(share.ends_with(is_eager ? " nice 0" : " nice 10")) << share;
 }
 
 INSTANTIATE_TEST_SUITE_P(Births, WorkerSpawnerTest,
