@@ -60,12 +60,10 @@ void set(std::int32_t nice, std::chrono::nanoseconds turn) {
   static_cast<void>(::syscall(SYS_sched_setattr, 0, &attributes, 0));
 }
 
-/// Of the session that `leader` leads. True where there are no such shares, too.
+/// Of the session that `leader` leads. True where there is no share to change, too.
 bool set_session_share(pid_t leader, std::int32_t nice) {
-  const std::string file = "/proc/" + std::to_string(leader) + "/autogroup";
-  if (!std::ifstream(file).is_open()) return true;
-  std::ofstream share(file);
-  return static_cast<bool>(share << nice << std::flush);
+  std::ofstream share("/proc/" + std::to_string(leader) + "/autogroup");
+  return !share.is_open() || share << nice << std::flush;
 }
 
 }  // namespace
