@@ -84,7 +84,9 @@ void stand_back() {
   static_cast<void>(::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, kLastOfBestEffort));
 }
 
-bool let_session_start(pid_t leader) { return set_session_share(leader, kStartingShare); }
+void hold_session_back(pid_t leader) {
+  static_cast<void>(set_session_share(leader, kStartingShare));
+}
 
 void let_session_stand_back() {
   if (::getsid(0) != ::getpid()) return;

@@ -16,9 +16,9 @@ void stand_back();
 
 /// Where the kernel lets sessions compete as wholes (sched_autogroup): gives the session that the
 /// process `leader` leads a tenth of what others get, so that its start is in nobody's way, and yet
-/// no matter of seconds where others are busy. False: it was not taken, of those without
-/// CAP_SYS_ADMIN because the kernel takes one such change in 100 ms, from all of them together.
-bool let_session_start(pid_t leader);
+/// no matter of seconds where others are busy. Of those without CAP_SYS_ADMIN the kernel takes one
+/// such change in 100 ms, from all of them together; else nothing happens.
+void hold_session_back(pid_t leader);
 
 /// There, the least share for the calling process's session, if it leads one: a seventieth. Tried
 /// for up to a second.

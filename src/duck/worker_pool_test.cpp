@@ -37,14 +37,6 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Whether the process that `proc` is about has a handler of its own for the signal.
-bool catches(const fs::path& proc, int signal_number) {
-  const std::string status = read_file(proc / "status");
-  const std::size_t at = status.find("SigCgt:");
-  return at != std::string::npos &&
-         (std::stoull(status.substr(at + 7), nullptr, 16) >> (signal_number - 1) & 1) != 0;
-}
-
 /// Returns when the process has burnt some more CPU: then it is at the work it was given.
 void wait_until_at_work(pid_t process) {
   const auto ticks = [process] {
@@ -350,7 +342,7 @@ TEST_F(WorkerPoolTest, AWorkerHasOnlyWhatItNeeds) {
   EXPECT_NE(read_file(proc / "status").find("SigBlk:\t0000000000000000\n"), std::string::npos);
   EXPECT_EQ(::getpriority(PRIO_PROCESS, static_cast<id_t>(worker)), 19);
   // Having run a statement it gives its turns away by this signal; see base/scheduling.h.
-  EXPECT_TRUE(catches(proc, SIGALRM));
+  EXPECT_TRUE(has_status_bit(worker, "SigCgt", SIGALRM - 1));
   if (fs::exists(proc / "autogroup")) {
     EXPECT_NE(read_file(proc / "autogroup").find(" nice 19"), std::string::npos);
   }

@@ -137,7 +137,7 @@ Result<std::unique_ptr<WorkerProcess>> start(const std::string& program, WorkerS
   if (error != 0) return cannot_start(std::string("posix_spawn: ") + std::strerror(error));
   // To link and to start is tens of milliseconds of work, before the worker can stand back itself.
   // Late where the server keeps every core busy, since this thread stands back too.
-  if (birth == WorkerSpawner::Birth::kStandingBack) static_cast<void>(let_session_start(pid));
+  if (birth == WorkerSpawner::Birth::kStandingBack) hold_session_back(pid);
   return std::make_unique<WorkerProcess>(pid, std::move(ours), reaper);
 }
 

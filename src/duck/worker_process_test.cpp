@@ -6,7 +6,6 @@
 
 #include <fstream>
 #include <string>
-#include <string_view>
 
 #include "duck/testing/children.h"
 
@@ -25,17 +24,6 @@ std::string share_of_session(pid_t leader) {
   return share;
 }
 
-bool may_change_shares_at_will() {
-  constexpr unsigned kCapSysAdmin = 21;  // capabilities(7)
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    constexpr std::string_view kEffective = "CapEff:";
-    if (!line.starts_with(kEffective)) continue;
-    return (std::stoull(line.substr(kEffective.size()), nullptr, 16) >> kCapSysAdmin & 1U) != 0;
-  }
-  return false;
-}
-
 TEST_P(WorkerSpawnerTest, AWorkerHasASessionAndItsPriorityFromBirthOn) {
   const auto worker = spawner_.spawn();
   ASSERT_TRUE(worker);
@@ -47,7 +35,8 @@ TEST_P(WorkerSpawnerTest, AWorkerHasASessionAndItsPriorityFromBirthOn) {
             is_eager ? ::getpriority(PRIO_PROCESS, 0) : 19);
   const std::string share = share_of_session(pid);
   // Of others the kernel takes one change in 100 ms, from everybody together.
-  if (share.empty() || !may_change_shares_at_will()) return;
+  constexpr unsigned kCapSysAdmin = 21;  // capabilities(7)
+  if (share.empty() || !has_status_bit(::getpid(), "CapEff", kCapSysAdmin)) return;
   EXPECT_TRUE(share.ends_with(is_eager ? " nice 0" : " nice 10")) << share;
 }
 

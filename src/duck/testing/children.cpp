@@ -32,4 +32,14 @@ std::set<pid_t> living_children() {
   return found;
 }
 
+bool has_status_bit(pid_t process, std::string_view mask, unsigned bit) {
+  const std::string label = std::string(mask) + ":";
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with(label)) continue;
+    return (std::stoull(line.substr(label.size()), nullptr, 16) >> bit & 1U) != 0;
+  }
+  return false;
+}
+
 }  // namespace strata::duck
