@@ -58,7 +58,8 @@ const writtenSince = (folder, stamp) => execFileSync(
     .split('\n').filter((name) => name !== '');
 
 /// Bytes that the workers of the process `server` gave any disk to write, as far as they lived to
-/// be asked.
+/// be asked. Whoever first reads a landed file has its time of access written, which counts too
+/// once the disk has written out what landed: a few pages in a run, none under noatime.
 class WorkerWrites {
   constructor(server) {
     this.bytes = new Map();
